@@ -1,0 +1,1 @@
+"""What people draw: canvases, versions, relations, their validation and their conversion into specs."""

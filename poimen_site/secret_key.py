@@ -1,0 +1,25 @@
+"""The key that signs sessions and tokens and encrypts secrets: from the environment, else one file in the home."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def load_or_create_secret_key(home: Path) -> str:
+    """Return the key kept in ``home/secret-key`` (mode 0600), making it on the first call.
+
+    Creation is atomic: of two processes that start together one wins and both read the same key.
+    """
+    path = home / "secret-key"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True, mode=0o755)
+        draft = home / f".secret-key-{os.getpid()}"
+        draft.write_text(secrets.token_urlsafe(64))
+        draft.chmod(0o600)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process made it first; its key is the one that counts
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
