@@ -1,0 +1,31 @@
+"""Go-style duration text (``1h30m``, ``500ms``) to ``timedelta`` and back (contract-workflow-spec 4)."""
+
+import re
+from datetime import timedelta
+
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|d|h|m|s)")
+_WHOLE = re.compile(r"(?:\d{1,12}(?:\.\d{1,9})?(?:ms|us|µs|d|h|m|s)){1,7}")
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return the duration that ``text`` names, such as ``90s``, ``1h30m``, ``1.5m`` or ``500ms``.
+
+    Raises ``ValueError`` with a sentence for anything else, negative and unit-less numbers included.
+    """
+    if not isinstance(text, str) or not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text!r} is not a duration; write it like 30s, 5m, 1h30m or 500ms")
+    try:
+        return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
+    except OverflowError:
+        raise ValueError(f"{text!r} is longer than any duration can be") from None
+
+
+def format_duration(value: timedelta) -> str:
+    """Return ``value`` (not negative, to the millisecond) as Go-style text: ``1h30m``, ``2.5s``, ``0s``."""
+    total_ms = round(value.total_seconds() * 1000)
+    hours, rest = divmod(total_ms, 3_600_000)
+    minutes, ms = divmod(rest, 60_000)
+    seconds = f"{ms / 1000:.3f}".rstrip("0").rstrip(".")
+    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes else "") + (f"{seconds}s" if ms else "")
+    return text or "0s"

@@ -1,0 +1,22 @@
+"""The bounds of a spec, in one place: what is larger than this is refused with a sentence, not tried."""
+
+from datetime import timedelta
+
+MAX_SPEC_BYTES = 2 * 1024 * 1024
+MAX_SPEC_DEPTH = 40
+MAX_STATES = 10_000
+MAX_NAME_LENGTH = 128
+MAX_TIMEOUT = timedelta(hours=24)
+MAX_WAIT = timedelta(days=366)
+MAX_ATTEMPTS = 10
+MAX_MAP_ITEMS = 10_000
+MAX_CHILD_DEPTH = 8
+MAX_EXPRESSION_CHARS = 10_000
+EXPRESSION_SECONDS = 1.0
+EXPRESSION_DEPTH = 200
+
+DEFAULT_TRANSITIONS = 10_000
+MAX_TRANSITIONS = 1_000_000
+DEFAULT_MAX_CONCURRENCY = 10
+MAX_INLINE_OUTPUT_BYTES = 256 * 1024
+MAX_OUTPUT_BYTES = 32 * 1024 * 1024
