@@ -1,0 +1,4 @@
+"""What a Task can do: the registry of activities, the context they get, and the built-in ones (one file each).
+
+An activity is a plain function ``(input, context) -> output``; whatever has a side effect is one.
+"""

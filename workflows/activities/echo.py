@@ -1,0 +1,26 @@
+"""EchoActivity: gives back what it got. For trying things and for measuring the engine."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from workflows.activities.context import ActivityContext
+from workflows.activities.registry import activity
+
+
+class EchoInput(BaseModel):
+    """Anything."""
+
+    value: Any = None
+
+
+class EchoOutput(BaseModel):
+    """The same thing."""
+
+    value: Any = None
+
+
+@activity("EchoActivity", category="testing", timeout="30s", isolation="inline")
+def echo(input: EchoInput, context: ActivityContext) -> EchoOutput:
+    """Returns its input value unchanged."""
+    return EchoOutput(value=input.value)

@@ -1,0 +1,194 @@
+"""The activities there are, by exact name, with typed schemas; the knowledge base is generated from here.
+
+Apps register theirs from ``AppConfig.ready()``, third parties through the entry-point group ``poimen.activities``.
+Refuses two activities of one name and functions without typed input and output (contract-activities 0).
+"""
+
+import inspect
+import logging
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from workflows.activities.context import ActivityContext, Suspended
+from workflows.errors import InvalidInput, PermanentError
+from workflows.spec.durations import format_duration, parse_duration
+
+log = logging.getLogger(__name__)
+
+ENTRY_POINT_GROUP = "poimen.activities"
+
+# inline: in the pump's own thread, for code that cannot block; async: a coroutine on the pump's loop, for waits;
+# process: in a child process group that is killed when the timeout passes. Plain functions get a process by default.
+Isolation = Literal["inline", "async", "process"]
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One registered activity: its function, schemas and the defaults of its retry policy."""
+
+    name: str
+    function: Callable[..., Any]
+    input_model: type[BaseModel]
+    output_model: type[BaseModel]
+    description: str
+    category: str
+    timeout: timedelta
+    is_flaky: bool
+    max_attempts: int
+    backoff: float
+    isolation: Isolation
+    dependencies: tuple[str, ...] = ()
+    notes: str = ""
+    internal: bool = False
+    max_concurrency: int | None = None
+
+    @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of the input object."""
+        return self.input_model.model_json_schema(by_alias=True)
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any]:
+        """JSON Schema of the output object."""
+        return self.output_model.model_json_schema(by_alias=True, mode="serialization")
+
+    def parse_input(self, parameters: Mapping[str, Any]) -> BaseModel:
+        """Return ``parameters`` as the typed input; raises :class:`InvalidInput` naming every wrong field."""
+        try:
+            return self.input_model.model_validate(parameters)
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'input'}: {e['msg']}" for e in error.errors())
+            raise InvalidInput(f"{self.name} cannot take this input: {problems}") from None
+
+    def dump_output(self, output: Any) -> Any:
+        """Return what the function gave back as plain JSON data; :class:`Suspended` passes through."""
+        if isinstance(output, Suspended):
+            return output
+        if isinstance(output, BaseModel):
+            return output.model_dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            model = self.output_model.model_validate(output)
+        except ValidationError as error:
+            raise PermanentError(f"{self.name} returned something else than its output schema says: {error}") from None
+        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+@dataclass
+class Registry:
+    """A set of activities by name."""
+
+    _activities: dict[str, Activity] = field(default_factory=dict)
+    _discovered: bool = False
+
+    def add(self, activity: Activity) -> None:
+        """Register; raises ``ValueError`` if another activity has the name already."""
+        known = self._activities.get(activity.name)
+        if known is not None and known.function is not activity.function:
+            raise ValueError(f"two activities are called {activity.name}")
+        self._activities[activity.name] = activity
+
+    def get(self, name: str) -> Activity:
+        """Return the activity; raises :class:`PermanentError` ``UnknownActivity`` if there is none of that name."""
+        activity = self.all().get(name)
+        if activity is None:
+            raise PermanentError(f"there is no activity called {name!r}", name="UnknownActivity")
+        return activity
+
+    def all(self) -> Mapping[str, Activity]:
+        """Every activity by name, those of installed packages included."""
+        if not self._discovered:
+            self._discovered = True
+            self._discover()
+        return self._activities
+
+    def __iter__(self) -> Iterator[Activity]:
+        return iter(sorted(self.all().values(), key=lambda a: a.name))
+
+    def _discover(self) -> None:
+        for entry in entry_points(group=ENTRY_POINT_GROUP):
+            try:
+                entry.load()  # the module registers its activities when it is imported
+            except Exception:
+                # One broken package must not take the others down; it is named, and its activities are unknown.
+                log.exception("the activities of %s cannot be loaded", entry.value)
+
+
+registry = Registry()
+
+
+def activity(
+    name: str,
+    *,
+    category: str,
+    description: str | None = None,
+    timeout: str = "5m",
+    is_flaky: bool = False,
+    max_attempts: int | None = None,
+    backoff: float = 2.0,
+    isolation: Isolation | None = None,
+    dependencies: tuple[str, ...] = (),
+    notes: str = "",
+    internal: bool = False,
+    max_concurrency: int | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function under ``name``.
+
+    The function takes ``(input: SomeModel, context: ActivityContext)`` and returns ``OutputModel`` (or
+    ``OutputModel | Suspended``); the schemas come from these annotations, the description from the docstring.
+    ``timeout`` is the start-to-close default in duration text. ``max_attempts`` counts the first try; left out it is
+    3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
+    in a ``process`` unless ``isolation`` says ``inline``. Raises ``TypeError`` for a function without annotations.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        input_model, output_model = _models(function)
+        is_coroutine = inspect.iscoroutinefunction(function)
+        chosen = isolation or ("async" if is_coroutine else "process")
+        if (chosen == "async") != is_coroutine:
+            raise TypeError(f"{name}: coroutine functions, and only they, have isolation 'async'")
+        registry.add(
+            Activity(
+                name=name,
+                function=function,
+                input_model=input_model,
+                output_model=output_model,
+                description=description or inspect.getdoc(function) or "",
+                category=category,
+                timeout=parse_duration(timeout),
+                is_flaky=is_flaky,
+                max_attempts=max_attempts or (3 if is_flaky else 1),
+                backoff=backoff,
+                isolation=chosen,
+                dependencies=dependencies,
+                notes=notes,
+                internal=internal,
+                max_concurrency=max_concurrency,
+            )
+        )
+        return function
+
+    return register
+
+
+def _models(function: Callable[..., Any]) -> tuple[type[BaseModel], type[BaseModel]]:
+    hints = typing.get_type_hints(function)
+    result = hints.pop("return", None)
+    parameters = [p for p in inspect.signature(function).parameters if p in hints]
+    if len(parameters) != 2 or hints[parameters[1]] is not ActivityContext:
+        raise TypeError(f"{function.__name__} must take (input: <pydantic model>, context: ActivityContext)")
+    returned = [t for t in (typing.get_args(result) or (result,)) if t not in (Suspended, type(None))]
+    if len(returned) != 1 or not (isinstance(returned[0], type) and issubclass(returned[0], BaseModel)):
+        raise TypeError(f"{function.__name__} must return one pydantic model (or Suspended)")
+    return hints[parameters[0]], returned[0]
+
+
+def default_timeout_text(item: Activity) -> str:
+    """The activity's start-to-close default as duration text."""
+    return format_duration(item.timeout)
