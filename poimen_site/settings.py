@@ -77,10 +77,12 @@ TEMPLATES = [
 
 def _database() -> dict[str, Any]:
     """``DATABASE_URL`` when set, else the embedded server of this ``POIMEN_HOME`` (started by ``bin/run``)."""
-    from poimen_site.embedded_postgres import EmbeddedPostgres
-
     url = env.str("DATABASE_URL", default="")
-    config = env.db_url_config(url or EmbeddedPostgres(POIMEN_HOME).url)
+    if not url:
+        from poimen_site.embedded_postgres import EmbeddedPostgres
+
+        url = EmbeddedPostgres(POIMEN_HOME).url
+    config = env.db_url_config(url)
     config["ENGINE"] = "django.db.backends.postgresql"
     config["CONN_HEALTH_CHECKS"] = True
     config.setdefault("OPTIONS", {})
@@ -143,8 +145,8 @@ POIMEN_WORKERS = env.int("POIMEN_WORKERS", default=2)
 Q_CLUSTER: dict[str, Any] = {
     "name": "poimen",
     "workers": POIMEN_WORKERS,
-    "timeout": None,  # a pump is long; activities have timeouts of their own
-    "retry": 2_147_483,
+    "timeout": 86_400,  # a pump is long; activities have timeouts of their own
+    "retry": 90_000,
     "max_attempts": 1,
     "bulk": 1,
     "poll": 0.2,
@@ -185,5 +187,5 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper().replace("WARN", "WARNING").replace("WARNINGING", "WARNING")},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
 }

@@ -1,0 +1,15 @@
+"""App configuration of workflows: registers the built-in activities."""
+
+from django.apps import AppConfig
+
+
+class WorkflowsConfig(AppConfig):
+    """What runs."""
+
+    name = "workflows"
+
+    def ready(self) -> None:
+        """Register the built-in activities."""
+        from workflows import activities
+
+        activities.load_builtin()

@@ -1,0 +1,36 @@
+"""The rows behind everything that runs; one file per noun. The database is the truth, messages are hints."""
+
+from workflows.models.approval import ApprovalGate, ApprovalVote
+from workflows.models.branch import Branch, BranchStatus, Waiting
+from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
+from workflows.models.log_entry import LogEntry
+from workflows.models.process import Process, ProcessKind
+from workflows.models.secret import Secret
+from workflows.models.signal import Signal
+from workflows.models.state_run import RunStatus, StateRun
+from workflows.models.tenancy import Customer, Membership, Role
+from workflows.models.workflow import Workflow, WorkflowStatus, WorkflowVersion
+
+__all__ = [
+    "ApprovalGate",
+    "ApprovalVote",
+    "Branch",
+    "BranchStatus",
+    "Customer",
+    "Execution",
+    "ExecutionStatus",
+    "LogEntry",
+    "Membership",
+    "Process",
+    "ProcessKind",
+    "Role",
+    "RunStatus",
+    "Secret",
+    "Signal",
+    "SpecDocument",
+    "StateRun",
+    "Waiting",
+    "Workflow",
+    "WorkflowStatus",
+    "WorkflowVersion",
+]

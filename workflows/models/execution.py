@@ -1,0 +1,111 @@
+"""One run of one spec, from its inputs to its end."""
+
+from django.db import models
+
+from workflows.identifiers import new_id
+from workflows.models.tenancy import Customer
+from workflows.models.workflow import Workflow, WorkflowVersion
+
+
+class SpecDocument(models.Model):
+    """A spec by the SHA-256 of its canonical JSON: written once, shared by every execution that pins it."""
+
+    checksum = models.CharField(max_length=64, primary_key=True)
+    document = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.document.get('name', '')} {self.checksum[:12]}"
+
+
+class ExecutionStatus(models.TextChoices):
+    """``waiting``: every branch waits for a timer, a signal or a person; nothing occupies a worker."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the execution has ended."""
+        return self in TERMINAL
+
+
+TERMINAL = frozenset(
+    {ExecutionStatus.SUCCESS, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED, ExecutionStatus.TIMED_OUT}
+)
+
+
+class Execution(models.Model):
+    """A spec being run for a customer. Its lines of control are its branches; its history is its state runs."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="executions")
+    workflow = models.ForeignKey(Workflow, null=True, on_delete=models.SET_NULL, related_name="executions")
+    workflow_version = models.ForeignKey(WorkflowVersion, null=True, on_delete=models.SET_NULL, related_name="+")
+    spec = models.ForeignKey(SpecDocument, on_delete=models.PROTECT, related_name="executions")
+    name = models.CharField(max_length=128)
+    status = models.CharField(max_length=16, choices=ExecutionStatus.choices, default=ExecutionStatus.PENDING)
+    inputs = models.JSONField(default=dict)
+    output = models.JSONField(null=True)
+    error = models.JSONField(null=True, help_text="{name, message, state} of the failure that ended it")
+    errors = models.JSONField(default=list, help_text="One sentence per failure, those survived included")
+    priority = models.SmallIntegerField(default=0, help_text="Higher runs first")
+    created_by = models.CharField(max_length=254, blank=True)
+
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children")
+    parent_branch = models.UUIDField(null=True)
+    parent_visit = models.PositiveIntegerField(null=True)
+    depth = models.PositiveSmallIntegerField(default=0)
+    continued_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continued_as")
+    rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="reruns")
+    start_state = models.CharField(max_length=128, blank=True)
+
+    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique only where given
+    request_hash = models.CharField(max_length=64, blank=True)
+
+    pause_requested_at = models.DateTimeField(null=True)
+    paused_at = models.DateTimeField(null=True)
+    resumed_at = models.DateTimeField(null=True)
+    pause_reason = models.TextField(blank=True)
+    paused_by = models.CharField(max_length=254, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    cancel_reason = models.TextField(blank=True)
+    cancelled_by = models.CharField(max_length=254, blank=True)
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    deadline_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["customer", "-created_at"], name="execution_newest"),
+            models.Index(fields=["workflow", "-created_at"], name="execution_by_workflow"),
+            models.Index(
+                fields=["deadline_at"],
+                name="execution_deadline",
+                condition=models.Q(ended_at=None, deadline_at__isnull=False),
+            ),
+            models.Index(fields=["ended_at"], name="execution_ended", condition=models.Q(ended_at__isnull=False)),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["customer", "idempotency_key"],
+                name="one_execution_per_key",
+                condition=models.Q(idempotency_key__isnull=False),
+            ),
+            models.UniqueConstraint(
+                fields=["parent_branch", "parent_visit"],
+                name="one_child_per_visit",
+                condition=models.Q(parent_branch__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.id}"
