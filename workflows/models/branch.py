@@ -44,7 +44,7 @@ class Branch(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="branches", db_index=False)
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="+", db_index=False)
-    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children")
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False)
     parent_visit = models.PositiveIntegerField(null=True)
     parent_attempt = models.PositiveIntegerField(null=True)
     body = models.CharField(max_length=300, blank=True, help_text="Which list of states: '' root, 'Fan/left', 'Each/*'")

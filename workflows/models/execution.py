@@ -61,6 +61,7 @@ class Execution(models.Model):
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children")
     parent_branch = models.UUIDField(null=True)
     parent_visit = models.PositiveIntegerField(null=True)
+    parent_attempt = models.PositiveIntegerField(null=True)
     depth = models.PositiveSmallIntegerField(default=0)
     continued_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continued_as")
     rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="reruns")
@@ -101,8 +102,8 @@ class Execution(models.Model):
                 condition=models.Q(idempotency_key__isnull=False),
             ),
             models.UniqueConstraint(
-                fields=["parent_branch", "parent_visit"],
-                name="one_child_per_visit",
+                fields=["parent_branch", "parent_visit", "parent_attempt"],
+                name="one_child_per_attempt",
                 condition=models.Q(parent_branch__isnull=False),
             ),
         ]

@@ -37,6 +37,7 @@ class StateRun(models.Model):
     output = models.JSONField(null=True)
     error = models.JSONField(null=True)
     next_state = models.CharField(max_length=128, blank=True, help_text="Where the branch went from here")
+    assigned = models.JSONField(null=True, help_text="Branch variables the state set")
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField()
     worker = models.CharField(max_length=128, blank=True)
@@ -44,7 +45,7 @@ class StateRun(models.Model):
     reused = models.BooleanField(default=False, help_text="Copied from the execution this one reruns or continues")
 
     class Meta:
-        indexes = [models.Index(fields=["execution", "id"], name="run_of_execution")]
+        indexes = [models.Index(fields=["execution", "state"], name="run_of_execution")]
         constraints = [models.UniqueConstraint(fields=["branch", "visit", "attempt"], name="one_run_per_attempt")]
 
     def __str__(self) -> str:
