@@ -166,6 +166,7 @@ POIMEN_ACTIVITY_PROCESSES = env.int("POIMEN_ACTIVITY_PROCESSES", default=8)
 POIMEN_LEASE_SECONDS = env.float("POIMEN_LEASE_SECONDS", default=10.0)
 POIMEN_RETENTION_DAYS = env.int("POIMEN_RETENTION_DAYS", default=30)
 POIMEN_AUTO_APPROVE = env.bool("POIMEN_AUTO_APPROVE", default=False) and ENVIRONMENT != "production"
+POIMEN_TEST_ACTIVITIES = env.bool("POIMEN_TEST_ACTIVITIES", default=False)
 
 # Where activities may read and reach (contract-activities 16).
 POIMEN_REPO_ROOTS = [

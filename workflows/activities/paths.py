@@ -1,0 +1,74 @@
+"""Which files an activity may touch: its execution's own directories and the configured repository roots.
+
+Refuses everything else, through symlinks too, and the directories of other executions (contract-activities 16.3).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from workflows.activities.context import ActivityContext
+from workflows.errors import PermanentError
+
+
+@dataclass(frozen=True)
+class Territory:
+    """Directories, all resolved. ``own`` wins over ``closed``, ``closed`` over ``shared``; ``base`` is the first own."""
+
+    own: tuple[Path, ...]
+    shared: tuple[Path, ...]
+    closed: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, context: ActivityContext) -> "Territory":
+        """Return what the running activity may reach: its workspace and artifacts, and ``POIMEN_REPO_ROOTS``."""
+        own = (context.workspace.resolve(), context.artifacts.resolve())
+        return cls(
+            own=own,
+            shared=tuple(Path(root).resolve() for root in settings.POIMEN_REPO_ROOTS),
+            closed=tuple(path.parent for path in own),
+        )
+
+    def admits(self, resolved: Path) -> bool:
+        """Say whether a path, already resolved, may be touched."""
+        if _within(resolved, self.own):
+            return True
+        return _within(resolved, self.shared) and not _within(resolved, self.closed)
+
+    def confine(self, path: str | Path, *, field: str = "path", must_exist: bool = True) -> Path:
+        """Return ``path`` with every symlink resolved; a relative one is taken from the workspace.
+
+        Without ``must_exist`` only the directory it is in must be there. Raises :class:`PermanentError` naming
+        ``field``: "does not exist" for what is missing, and the same with "outside the allowed directories" for all
+        that may not be touched, whether it exists or not.
+        """
+        shown = printable(str(path))
+        try:
+            resolved = (self.own[0] / path).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # loops of symlinks, NUL characters, names too long
+            raise PermanentError(f"{field}: {shown!r} is not a usable path: {error}") from None
+        if not self.admits(resolved):
+            raise PermanentError(
+                f"{field}: {shown!r} does not exist for this activity: it is outside the allowed directories, which "
+                "are the workspace and artifacts of its execution and POIMEN_REPO_ROOTS"
+            )
+        needed = resolved if must_exist else resolved.parent
+        try:
+            found = needed.exists()
+        except OSError:  # a name longer than the file system takes
+            found = False
+        if not found:
+            raise PermanentError(f"{field}: {shown!r} does not exist" + ("" if must_exist else ": no such directory"))
+        return resolved
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """Return ``text`` fit for a log line: control characters replaced by ``?``, cut to ``limit`` characters."""
+    clean = "".join(c if c.isprintable() else "?" for c in text)
+    return clean if len(clean) <= limit else clean[: limit - 3] + "..."
+
+
+def _within(path: Path, directories: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(directory) for directory in directories)
