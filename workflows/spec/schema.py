@@ -50,7 +50,7 @@ class State(Shape):
     comment: str | None = None
 
 
-class _Flowing(State):
+class FlowingState(State):
     """A state that goes on: to ``next``, or it ends the branch (``end``), or array order decides."""
 
     next: StateName | None = None
@@ -59,7 +59,7 @@ class _Flowing(State):
     output: Any = Field(default=None, description="Replaces the state's output; may read ${result}")
 
 
-class _Failing(_Flowing):
+class FailingState(FlowingState):
     """A state that can fail and be tried again or caught."""
 
     retry: Retry | None = None
@@ -67,7 +67,7 @@ class _Failing(_Flowing):
     timeout: Duration | None = None
 
 
-class TaskState(_Failing):
+class TaskState(FailingState):
     """Runs an activity."""
 
     type: Literal["Task"]
@@ -76,7 +76,7 @@ class TaskState(_Failing):
     heartbeat: Duration | None = Field(default=None, description="Longest silence allowed of the activity")
 
 
-class PassState(_Flowing):
+class PassState(FlowingState):
     """Makes its output from ``result``, else ``parameters``, else the previous output."""
 
     type: Literal["Pass"]
@@ -106,7 +106,7 @@ class SucceedState(State):
     continue_as_new: ContinueAsNew | None = None
 
 
-class WaitState(_Flowing):
+class WaitState(FlowingState):
     """Holds the branch for ``duration`` or ``until`` a moment (RFC 3339); either may be a reference."""
 
     type: Literal["Wait"]
@@ -141,7 +141,7 @@ class ParallelBranch(Shape):
     states: list["AnyState"] = Field(min_length=1)
 
 
-class ParallelState(_Failing):
+class ParallelState(FailingState):
     """Runs its branches side by side and goes on when all are done."""
 
     type: Literal["Parallel"]
@@ -149,7 +149,7 @@ class ParallelState(_Failing):
     max_concurrency: int | None = Field(default=None, ge=1, le=1000)
 
 
-class MapState(_Failing):
+class MapState(FailingState):
     """Runs its states once per item of ``items`` (an array, reference or expression); output: the items' outputs."""
 
     type: Literal["Map"]
@@ -160,7 +160,7 @@ class MapState(_Failing):
     tolerated_failures: int | str | None = Field(default=None, description="A number of items, or a share like 10%")
 
 
-class WorkflowState(_Failing):
+class WorkflowState(FailingState):
     """Runs another workflow (by name or id), or an inline spec, as a child execution and waits for its end."""
 
     type: Literal["Workflow"]
@@ -169,7 +169,7 @@ class WorkflowState(_Failing):
     input: dict[str, Any] = Field(default_factory=dict)
 
 
-class WaitForSignalState(_Failing):
+class WaitForSignalState(FailingState):
     """Holds the branch until a signal of that name arrives; output: its payload. Past ``timeout``: error Timeout."""
 
     type: Literal["WaitForSignal"]

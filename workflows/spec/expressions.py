@@ -1,0 +1,140 @@
+"""JSONata expressions, always under bounds of time, depth, memory and result size (design section 4).
+
+What is provably cheap is evaluated here; everything else in a process that can be killed. Refuses to do otherwise.
+"""
+
+import copy
+import re
+import sys
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+_RECURSION_LIMIT = sys.getrecursionlimit()
+from jsonata.jsonata import Jsonata  # noqa: E402
+from jsonata.regex_engine import RegexFlags  # noqa: E402
+
+# The library raises the limit of the whole process to 10,000 frames, which turns deep input into crashes elsewhere.
+sys.setrecursionlimit(_RECURSION_LIMIT)
+
+from workflows.errors import ExpressionError  # noqa: E402
+from workflows.spec import limits  # noqa: E402
+from workflows.spec.jsonata_ast import TooDeep, analyse  # noqa: E402
+from workflows.spec.jsonata_results import ResultRefused, explain, plain_json  # noqa: E402
+from workflows.spec.sandbox import sandbox  # noqa: E402
+
+# The library parses the left side of ?? and ?: twice, so nesting them doubles the work with every level.
+_MOST_DEFAULTS_PARSED_HERE: Final = 6
+_LONGEST_PARSED_HERE: Final = 2000
+_WORDS = re.compile(r"[A-Za-z0-9_-]+")
+_CHECK_TIME_EVERY: Final = 256
+
+
+class Expression:
+    """A compiled expression; may be evaluated from many threads at once."""
+
+    __slots__ = ("_jsonata", "paths", "roots", "text")
+
+    def __init__(self, text: str, jsonata: Jsonata | None, paths: tuple[tuple[str, ...], ...]) -> None:
+        self.text = text
+        self.paths = paths
+        """What it reads from the document, exactly as far as the text shows: ``(("Clone", "output", "path"),)``."""
+        self.roots = _words_of(text)
+        """Every word in it, so every root it could read and more."""
+        self._jsonata = jsonata
+
+    @property
+    def runs_in_process(self) -> bool:
+        """Whether it is provably cheap and evaluated without the sandbox."""
+        return self._jsonata is not None
+
+    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+        """Return its value as plain JSON on ``{root: value}`` for the roots of ``scope`` that it names.
+
+        A missing value is None. Raises :class:`ExpressionError` for a failed evaluation or a passed bound.
+        """
+        document = {}
+        for root in self.roots:
+            try:
+                document[root] = scope[root]
+            except KeyError:
+                continue
+        try:
+            if self._jsonata is None:
+                return sandbox.evaluate(self.text, document)
+            return plain_json(_evaluate_here(self._jsonata, document), limits.EXPRESSION_RESULT_BYTES)
+        except ExpressionError as error:
+            raise ExpressionError(f"the expression {_shown(self.text)} failed: {error.message}") from None
+        except ResultRefused as error:
+            raise ExpressionError(f"the expression {_shown(self.text)} failed: {error}") from None
+        except Exception as error:
+            # The library raises whatever Python raised below it; all of it means that the expression failed.
+            raise ExpressionError(f"the expression {_shown(self.text)} failed: {explain(error)}") from error
+
+
+@lru_cache(maxsize=4096)
+def compile_expression(text: str) -> Expression:
+    """Parse JSONata (without the ``{% %}``); raises :class:`ExpressionError` saying what is wrong and where."""
+    if not text.strip():
+        raise ExpressionError("the expression is empty")
+    if len(text) > limits.MAX_EXPRESSION_CHARS:
+        raise ExpressionError(
+            f"the expression has {len(text)} characters; at most {limits.MAX_EXPRESSION_CHARS} are allowed"
+        )
+    try:
+        if len(text) > _LONGEST_PARSED_HERE or text.count("??") + text.count("?:") > _MOST_DEFAULTS_PARSED_HERE:
+            return _compiled_in_sandbox(text)
+        jsonata = Jsonata(text, _uncompiled)
+        analysis = analyse(jsonata.ast)
+        if analysis.has_regex:
+            return _compiled_in_sandbox(text)
+    except ExpressionError as error:
+        raise ExpressionError(f"the expression {_shown(text)} is wrong: {error.message}") from None
+    except TooDeep as error:
+        raise ExpressionError(f"the expression {_shown(text)} is wrong: {error}") from None
+    except Exception as error:
+        # A parser that meets text it did not expect fails in many ways (KeyError, IndexError, RecursionError ...).
+        raise ExpressionError(f"the expression {_shown(text)} is wrong: {explain(error)}") from error
+    jsonata.set_validate_input(False)
+    jsonata.set_output_convert_nulls(False)
+    return Expression(text, jsonata if analysis.is_cheap else None, tuple(analysis.paths))
+
+
+def _compiled_in_sandbox(text: str) -> Expression:
+    paths = tuple(tuple(path) for path in sandbox.analyse(text)["paths"])
+    return Expression(text, None, paths)
+
+
+def _uncompiled(pattern: str, flags: RegexFlags) -> str:
+    """Keep a pattern as text: compiling one can take minutes, so only the sandbox does it."""
+    return pattern
+
+
+def _evaluate_here(jsonata: Jsonata, document: dict[str, Any]) -> Any:
+    # The library keeps the current evaluation on the instance and the latest instance per thread; a shallow copy per
+    # evaluation shares the syntax tree, which cheap expressions only read, and nothing else.
+    own = copy.copy(jsonata)
+    Jsonata.CURRENT.jsonata = own
+    frame = Jsonata.Frame(None)
+    deadline = time.monotonic() + limits.EXPRESSION_SECONDS
+    steps = 0
+
+    def check_time(_expression: Any, _input: Any, _environment: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if not steps % _CHECK_TIME_EVERY and time.monotonic() > deadline:
+            raise ResultRefused(f"it takes longer than {limits.EXPRESSION_SECONDS:g} s")
+
+    frame.set_evaluate_entry_callback(check_time)
+    return own.evaluate(document, frame)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    words = set(_WORDS.findall(text))
+    return frozenset(words | {part for word in words if "-" in word for part in word.split("-") if part})
+
+
+def _shown(text: str) -> str:
+    stripped = " ".join(text.split())
+    return f'"{stripped[:80]}..."' if len(stripped) > 80 else f'"{stripped}"'
