@@ -5,24 +5,17 @@ What is provably cheap is evaluated here; everything else in a process that can 
 
 import copy
 import re
-import sys
 import time
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-_RECURSION_LIMIT = sys.getrecursionlimit()
-from jsonata.jsonata import Jsonata  # noqa: E402
-from jsonata.regex_engine import RegexFlags  # noqa: E402
-
-# The library raises the limit of the whole process to 10,000 frames, which turns deep input into crashes elsewhere.
-sys.setrecursionlimit(_RECURSION_LIMIT)
-
-from workflows.errors import ExpressionError  # noqa: E402
-from workflows.spec import limits  # noqa: E402
-from workflows.spec.jsonata_ast import TooDeep, analyse  # noqa: E402
-from workflows.spec.jsonata_results import ResultRefused, explain, plain_json  # noqa: E402
-from workflows.spec.sandbox import sandbox  # noqa: E402
+from workflows.errors import ExpressionError
+from workflows.spec import limits
+from workflows.spec.jsonata_ast import TooDeep, analyse
+from workflows.spec.jsonata_library import Jsonata, RegexFlags
+from workflows.spec.jsonata_results import ResultRefused, explain, plain_json
+from workflows.spec.sandbox import sandbox
 
 # The library parses the left side of ?? and ?: twice, so nesting them doubles the work with every level.
 _MOST_DEFAULTS_PARSED_HERE: Final = 6

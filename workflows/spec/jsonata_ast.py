@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Functions whose cost and result are linear in what they are given, and which call nothing back.
-_LINEAR_FUNCTIONS = frozenset(
-    """sum count max min average string length lowercase uppercase trim substring substringBefore substringAfter
-    contains number floor ceil abs boolean not exists type lookup""".split()
-)
+_LINEAR_FUNCTIONS = frozenset({
+    "sum", "count", "max", "min", "average", "number", "floor", "ceil", "abs", "boolean", "not", "exists", "type",
+    "string", "length", "lowercase", "uppercase", "trim", "substring", "substringBefore", "substringAfter", "contains",
+    "lookup",
+})  # fmt: skip
 _CLOCK_FUNCTIONS = frozenset({"now", "millis"})
 _LINEAR_OPERATORS = frozenset(("+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or", "in"))
 _LONGEST_SEPARATOR = 16

@@ -7,8 +7,7 @@ import math
 import re
 from typing import Any
 
-from jsonata.jexception import JException
-from jsonata.utils import Utils
+from workflows.spec.jsonata_library import JException, Utils
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MAX_INTEGER_BITS = 1024

@@ -57,7 +57,7 @@ class Reference:
                 return self.default
             raise self._unresolved(self._why_no_root()) from None
         for position, segment in enumerate(self.path):
-            if isinstance(value, dict) or isinstance(value, Mapping):
+            if isinstance(value, dict | Mapping):
                 found = value.get(segment if isinstance(segment, str) else str(segment), _MISSING)
             elif isinstance(value, list):
                 index = segment if isinstance(segment, int) else int(segment) if segment.isdecimal() else -1

@@ -38,9 +38,9 @@ class _Child:
     def __init__(self) -> None:
         self._connection, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, str(_ROOT), str(_MEMORY_BYTES)],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},

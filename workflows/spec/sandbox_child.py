@@ -13,9 +13,8 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from jsonata.jsonata import Jsonata
-
 from workflows.spec.jsonata_ast import Analysis, TooDeep, analyse
+from workflows.spec.jsonata_library import Jsonata
 from workflows.spec.jsonata_results import ResultRefused, explain, plain_json
 
 LENGTH = struct.Struct("!Q")
@@ -75,7 +74,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
         return {"error": str(error)}, False
     except MemoryError:
         return {"error": "it needs more memory than an expression may use"}, True
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the library raises whatever Python raised below it
         return {"error": explain(error)}, False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
