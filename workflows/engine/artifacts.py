@@ -1,0 +1,73 @@
+"""Outputs too large for a row: kept in artifact storage and referenced (design section 4).
+
+A reference is ``{"$artifact": path, "bytes": n, "sha256": hex}``; whoever reads the output through the engine gets
+the value, not the reference. Refuses outputs above 32 MiB.
+"""
+
+import hashlib
+import json
+from typing import Any
+from uuid import UUID
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from workflows.errors import LimitExceeded, PermanentError
+from workflows.spec.limits import MAX_INLINE_OUTPUT_BYTES, MAX_OUTPUT_BYTES
+
+KEY = "$artifact"
+_SURELY_SMALL = 64
+
+
+def keep_small(execution: UUID, value: Any) -> Any:
+    """Return ``value``, or a reference to it if its JSON is larger than 256 KiB.
+
+    Raises :class:`LimitExceeded` above 32 MiB and :class:`PermanentError` for what is no JSON.
+    """
+    if (
+        value is None
+        or isinstance(value, bool | int)
+        or (isinstance(value, str) and len(value) < _SURELY_SMALL)
+    ):
+        return value
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except (TypeError, ValueError) as error:
+        raise PermanentError(
+            f"the output is not JSON: {error}", name="InvalidOutput"
+        ) from None
+    if len(text) <= MAX_INLINE_OUTPUT_BYTES // 4:
+        return value
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= MAX_INLINE_OUTPUT_BYTES:
+        return value
+    if len(data) > MAX_OUTPUT_BYTES:
+        raise LimitExceeded(
+            f"the output has {len(data):,} bytes and may have {MAX_OUTPUT_BYTES:,}; write it to a file and return its path"
+        )
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"{execution}/outputs/{digest}.json"
+    if not default_storage.exists(name):
+        default_storage.save(name, ContentFile(data))
+    return {KEY: name, "bytes": len(data), "sha256": digest}
+
+
+def is_reference(value: Any) -> bool:
+    """Whether ``value`` stands for an output in artifact storage."""
+    return isinstance(value, dict) and KEY in value and len(value) == 3
+
+
+def fetch(value: Any) -> Any:
+    """Return the value that a reference stands for; anything else as it is. Raises :class:`PermanentError`."""
+    if not is_reference(value):
+        return value
+    try:
+        with default_storage.open(value[KEY]) as file:
+            return json.loads(file.read())
+    except OSError as error:
+        raise PermanentError(
+            f"the stored output {value[KEY]} cannot be read: {error}",
+            name="ArtifactLost",
+        ) from None

@@ -1,0 +1,205 @@
+"""What the passing of time and the death of workers bring about: timers, lost leases, deadlines, retention.
+
+Any number may run; one leads, by a session lock in the database. Every duty is one guarded statement or transaction,
+so that two leaders during a fail-over do no harm. Only the database's clock counts.
+"""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+
+from workflows import approvals, control
+from workflows.engine import hints, retention
+from workflows.engine.statements import LOCK_EXECUTION
+from workflows.engine.store import connection_parameters
+from workflows.identifiers import new_id
+
+log = logging.getLogger(__name__)
+
+LEADER_LOCK = 0x706F6963
+TICK_SECONDS = 1.0
+SHORTEST_TICK_SECONDS = 0.02
+PUMP_CHECK_SECONDS = 2.0
+RETENTION_SECONDS = 60.0
+DEAD_PROCESS_SECONDS = 60.0
+
+_WAKE_DUE = """
+WITH due AS (
+    SELECT b.id, e.pause_requested_at IS NOT NULL AS is_paused
+    FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
+    WHERE b.status = 'waiting' AND b.wake_at <= now()
+    ORDER BY b.wake_at LIMIT 1000 FOR UPDATE OF b SKIP LOCKED
+)
+UPDATE workflows_branch b SET status = CASE WHEN due.is_paused THEN 'held' ELSE 'ready' END, ready_at = now()
+FROM due WHERE b.id = due.id
+"""
+
+# A worker that died, or was away too long: its branch is ready again, under the next epoch, and the run that was in
+# flight is part of the history.
+_TAKE_BACK = """
+WITH lost AS (
+    SELECT b.id, b.lease_owner, e.pause_requested_at IS NOT NULL AS is_paused
+    FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
+    WHERE b.status = 'running' AND b.lease_expires_at < now() LIMIT 1000 FOR UPDATE OF b SKIP LOCKED
+), back AS (
+    UPDATE workflows_branch b SET
+        status = CASE WHEN lost.is_paused THEN 'held' ELSE 'ready' END, epoch = b.epoch + 1, attempt = b.attempt + 1,
+        interruptions = b.interruptions + 1, lease_owner = NULL, lease_expires_at = NULL, ready_at = now()
+    FROM lost WHERE b.id = lost.id
+    RETURNING b.id, b.execution_id, b.state, b.visit, b.attempt, b.activity, b.state_entered_at, b.epoch,
+        lost.lease_owner
+), runs AS (
+    INSERT INTO workflows_staterun (execution_id, branch_id, state, visit, attempt, type, activity, status, error,
+        next_state, started_at, ended_at, worker, epoch, reused)
+    SELECT execution_id, id, state, visit, attempt - 1, CASE WHEN activity <> '' THEN 'Task' ELSE '' END, activity,
+        'interrupted', jsonb_build_object('name', 'Interrupted', 'message', 'the worker was lost'), state,
+        COALESCE(state_entered_at, now()), now(), lease_owner::text, epoch - 1, false
+    FROM back ON CONFLICT DO NOTHING
+)
+INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message)
+SELECT execution_id, id, state, 'warn', 'state.interrupted', 'the worker running ' || state || ' was lost; it runs again'
+FROM back
+"""
+
+_OVERDUE = "SELECT id FROM workflows_execution WHERE deadline_at <= now() AND ended_at IS NULL LIMIT 100"
+
+_MISSED_SIGNALS = """
+SELECT b.id FROM workflows_branch b WHERE b.status = 'waiting' AND b.wait_signal <> '' AND EXISTS (
+    SELECT 1 FROM workflows_signal s WHERE s.execution_id = b.execution_id AND s.name = b.wait_signal
+        AND s.consumed_at IS NULL) LIMIT 100
+"""
+
+
+class Clock:
+    """The clock's loop. ``run`` blocks until ``stop``."""
+
+    def __init__(self) -> None:
+        self.id = new_id()
+        self._stopping = False
+        self._last_ran: dict[str, float] = {}
+        self._patient_until = 0.0
+
+    def stop(self) -> None:
+        """Return from :meth:`run` at the next tick."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Tick until stopped; waits while the database is away, and gives leases time to be renewed after that."""
+        while not self._stopping:
+            try:
+                with psycopg.connect(**connection_parameters()) as connection:
+                    self._lead(connection)
+            except psycopg.Error as error:
+                log.warning(
+                    "the clock waits for the database (%s)",
+                    str(error).strip().partition("\n")[0],
+                )
+                # Workers could not beat either while the database was away: let them before judging them.
+                self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS
+                time.sleep(0.5)
+
+    def _lead(self, connection: psycopg.Connection[Any]) -> None:
+        leads = False
+        while not self._stopping:
+            self._beat(connection, leads)
+            if not leads:
+                row = connection.execute(
+                    "SELECT pg_try_advisory_lock(%s)", (LEADER_LOCK,)
+                ).fetchone()
+                leads = bool(row and row[0])
+                if leads:
+                    log.info("clock %s leads", self.id)
+            if leads:
+                self.tick(connection)
+                time.sleep(self._until_next(connection))
+            else:
+                time.sleep(TICK_SECONDS)
+        connection.execute("DELETE FROM workflows_process WHERE id = %s", (self.id,))
+
+    def tick(self, connection: psycopg.Connection[Any]) -> None:
+        """Do everything that is due."""
+        woken = connection.execute(_WAKE_DUE).rowcount
+        if time.monotonic() >= self._patient_until:
+            woken += connection.execute(_TAKE_BACK).rowcount
+        if woken > 0:
+            hints.notify_ready(connection)
+        self._each(connection, _OVERDUE, self._time_out)
+        self._at_most_every(TICK_SECONDS, "gates", approvals.expire_due_gates)
+        self._at_most_every(
+            TICK_SECONDS * 5,
+            "signals",
+            lambda: self._each(connection, _MISSED_SIGNALS, self._wake),
+        )
+        self._at_most_every(
+            PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection)
+        )
+        self._at_most_every(
+            RETENTION_SECONDS, "retention", lambda: retention.prune(connection)
+        )
+
+    def _until_next(self, connection: psycopg.Connection[Any]) -> float:
+        row = connection.execute(
+            "SELECT extract(epoch FROM min(wake_at) - now())::float FROM workflows_branch "
+            "WHERE status = 'waiting' AND wake_at IS NOT NULL"
+        ).fetchone()
+        due = row[0] if row and row[0] is not None else TICK_SECONDS
+        return float(min(max(due, SHORTEST_TICK_SECONDS), TICK_SECONDS / 4))
+
+    def _at_most_every(
+        self, seconds: float, name: str, duty: Callable[[], Any]
+    ) -> None:
+        now = time.monotonic()
+        if now - self._last_ran.get(name, -1e9) >= seconds:
+            self._last_ran[name] = now
+            duty()
+
+    def _each(
+        self,
+        connection: psycopg.Connection[Any],
+        sql: str,
+        duty: Callable[[psycopg.Cursor[Any], UUID], None],
+    ) -> None:
+        for (id,) in connection.execute(sql).fetchall():
+            with connection.transaction(), connection.cursor() as cursor:
+                duty(cursor, id)
+
+    def _wake(self, cursor: psycopg.Cursor[Any], branch: UUID) -> None:
+        control.wake_branches(cursor, [branch])
+
+    def _time_out(self, cursor: psycopg.Cursor[Any], execution: UUID) -> None:
+        cursor.execute(LOCK_EXECUTION, {"id": execution})
+        cursor.execute(
+            "UPDATE workflows_execution SET deadline_at = NULL, error = jsonb_build_object('name', 'Timeout', "
+            "'message', 'the execution passed its timeout') WHERE id = %s AND ended_at IS NULL",
+            (execution,),
+        )
+        if cursor.rowcount:
+            control.stop_branches(cursor, execution, "timeout")
+            control.finish_if_stopped(cursor, execution)
+
+    def _want_pumps(self, connection: psycopg.Connection[Any]) -> None:
+        """Ask for pumps where clusters have workers that are not pumping."""
+        row = connection.execute(
+            "SELECT COALESCE(sum((details->>'workers')::int) FILTER (WHERE kind = 'cluster'), 0), "
+            "count(*) FILTER (WHERE kind = 'pump') FROM workflows_process "
+            "WHERE heartbeat_at > now() - %s * interval '1 second'",
+            (settings.POIMEN_LEASE_SECONDS,),
+        ).fetchone()
+        assert row is not None
+        if row[1] < row[0]:
+            hints.request_pumps(row[0] - row[1])
+
+    def _beat(self, connection: psycopg.Connection[Any], leads: bool) -> None:
+        connection.execute(
+            "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
+            "VALUES (%s, 'clock', %s, %s, now(), now(), jsonb_build_object('leads', %s::boolean)) "
+            "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details",
+            (self.id, socket.gethostname(), os.getpid(), leads),
+        )

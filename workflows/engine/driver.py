@@ -1,0 +1,384 @@
+"""Walks a claimed branch from state to state until it waits, ends, or is no longer ours.
+
+One commit per transition; states without side effects ride along with the next commit. Knows no threads: what takes
+time is handed to the pump, which calls ``resume`` with the result.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import psycopg
+from django.db import connections
+
+from workflows import secrets
+from workflows.activities.context import ActivityContext, Report, Resumption, Suspended
+from workflows.activities.registry import Activity
+from workflows.engine import composite, ending, outcomes, waits
+from workflows.engine.line import Line, LineScope
+from workflows.engine.outcomes import BranchEnd, Goes, Outcome, Retry
+from workflows.engine.store import StaleLease, Stopping, Store
+from workflows.errors import LimitExceeded, PermanentError, WorkerLost, WorkflowError
+from workflows.spec import schema
+
+log = logging.getLogger(__name__)
+
+MAX_INTERRUPTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a handed-out activity came to: its output or its error."""
+
+    given: Any
+    started: datetime
+    output: Any = None
+    error: BaseException | None = None
+    signal: waits.TakenSignal | None = None
+
+
+class Host(Protocol):
+    """What the driver needs of the pump."""
+
+    store: Store
+
+    def launch(
+        self, line: Line, activity: Activity, parameters: Any, run: "Launch"
+    ) -> None:
+        """Run an activity that takes time; later call ``resume(line, Finished)`` on a driver thread."""
+
+    def is_stopping(self) -> bool:
+        """Whether branches should be given back at their next boundary."""
+
+    def wake(self) -> None:
+        """Look for ready branches: some were made just now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A handed-out run: its recorded input, start, timeout and what woke it."""
+
+    given: Any
+    started: datetime
+    timeout: timedelta
+    heartbeat: timedelta | None
+    resumed: Resumption | None
+    signal: waits.TakenSignal | None
+
+
+class Driver:
+    """Drives lines for one pump."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.store = host.store
+
+    def drive(self, line: Line) -> bool:
+        """Walk the line as far as it goes; returns whether it is still held (an activity was launched)."""
+        return self._guarded(line, lambda: self._enter(line))
+
+    def resume(self, line: Line, finished: Finished) -> bool:
+        """Go on with the result of a launched activity; returns as :meth:`drive`."""
+        return self._guarded(line, lambda: self._finish(line, finished))
+
+    def _guarded(self, line: Line, first: Callable[[], Outcome | bool]) -> bool:
+        try:
+            outcome = first()
+            while not isinstance(outcome, bool):
+                outcome = self._commit(line, outcome)
+            return outcome
+        except StaleLease:
+            log.info("branch %s is someone else's now", line.id)
+        except Stopping:
+            log.info("stopping with branch %s uncommitted", line.id)
+        return False
+
+    # -- one state ----------------------------------------------------------------------------------------------
+
+    def _enter(self, line: Line) -> Outcome | bool:
+        """Do what the state under the cursor says. True: still held; False: not ours any more."""
+        started = datetime.now(UTC)
+        try:
+            if line.stop:
+                return outcomes.stopped(line, started)
+            if line.interruptions > MAX_INTERRUPTIONS:
+                raise WorkerLost(
+                    f"{line.state} was interrupted {line.interruptions} times by dying workers"
+                )
+            self._check_budget(line)
+            if (
+                line.seq == 0
+                and (body := line.program.bodies[line.body]).when is not None
+            ):
+                if not body.when.resolve(LineScope(line)):
+                    line.log(
+                        "info",
+                        "branch.skipped",
+                        f"{line.name} is skipped: its condition is not met",
+                    )
+                    return BranchEnd("skipped")
+            return self._execute(line, started)
+        except WorkflowError as error:
+            return outcomes.failed(line, error, started=started)
+        except (StaleLease, Stopping):
+            raise
+        except Exception as error:
+            # A fault of ours must not take the pump down, nor leave the branch to be tried for ever.
+            log.exception(
+                "state %s of %s failed in the engine", line.state, line.execution.id
+            )
+            fault = PermanentError(
+                f"{type(error).__name__}: {error}", name="EngineError"
+            )
+            return outcomes.failed(line, fault, started=started)
+
+    def _execute(self, line: Line, started: datetime) -> Outcome | bool:
+        step = line.step
+        match step.state:
+            case schema.TaskState():
+                return self._task(line, started)
+            case schema.PassState():
+                scope = LineScope(line)
+                chosen = step.templates.get("result") or step.templates.get(
+                    "parameters"
+                )
+                output = chosen.resolve(scope) if chosen is not None else line.previous
+                return outcomes.succeeded(line, output, started=started)
+            case schema.ChoiceState():
+                return self._choice(line, step.state, started)
+            case schema.SucceedState():
+                return self._succeed(line, step.state, started)
+            case schema.FailState():
+                cause = (
+                    step.templates["cause"].resolve(LineScope(line))
+                    if "cause" in step.templates
+                    else ""
+                )
+                raise PermanentError(
+                    str(cause or "the workflow says so"),
+                    name=step.state.error or "Fail",
+                )
+            case schema.WaitState():
+                return waits.enter_wait(self.store, line, started)
+            case schema.WaitForSignalState():
+                return waits.enter_signal(self.store, line, started)
+            case schema.WorkflowState():
+                return composite.enter_child(self.host, line, started)
+            case schema.ParallelState() | schema.MapState():
+                return composite.enter_children(self.host, line, started)
+
+    def _choice(
+        self, line: Line, state: schema.ChoiceState, started: datetime
+    ) -> Outcome:
+        templates, scope = line.step.templates, LineScope(line)
+        for index, rule in enumerate(state.choices):
+            if templates[f"when.{index}"].resolve(scope):
+                assign = templates.get(f"assign.{index}")
+                assigned = assign.resolve(scope) if assign is not None else None
+                return outcomes.succeeded(
+                    line,
+                    line.previous,
+                    started=started,
+                    next_state=rule.next,
+                    assigned=assigned,
+                )
+        if state.default is None:
+            raise PermanentError(
+                "no rule of the choice holds and it has no default", name="NoChoice"
+            )
+        return outcomes.succeeded(
+            line, line.previous, started=started, next_state=state.default
+        )
+
+    def _succeed(
+        self, line: Line, state: schema.SucceedState, started: datetime
+    ) -> Outcome:
+        scope = LineScope(line)
+        template = line.step.templates.get("output")
+        output = template.resolve(scope) if template is not None else line.previous
+        outcome = outcomes.succeeded(line, output, started=started)
+        if state.continue_as_new is not None and isinstance(outcome, BranchEnd):
+            return ending.ContinueAsNew(
+                outcome, line.step.templates["input"].resolve(scope)
+            )
+        return outcome
+
+    # -- activities ---------------------------------------------------------------------------------------------
+
+    def _task(self, line: Line, started: datetime) -> Outcome | bool:
+        step = line.step
+        activity = step.activity
+        parameters = step.templates["parameters"].resolve(LineScope(line))
+        given = secrets.mask(parameters)
+        parameters = secrets.reveal(parameters, line.execution.customer)
+        signal = waits.awaited_signal(self.store, line)
+        resumed = None
+        if line.waiting_for == "activity":
+            if signal is None and not line.is_due:
+                return waits.park_again(self.store, line)
+            resumed = Resumption(
+                signal.payload if signal else None, expired=signal is None
+            )
+        if activity.isolation == "inline":
+            return self._finish(
+                line,
+                self._call_inline(
+                    line, activity, parameters, given, started, resumed, signal
+                ),
+            )
+        if line.runs or (line.logs and line.seq > 0):
+            # What comes before a long activity must be seen, and kept, while it runs.
+            if self._boundary(line, self.store.advance(line)) is not None:
+                return False
+        assert isinstance(step.state, schema.TaskState)
+        heartbeat = (
+            waits.duration(step.state.heartbeat) if step.state.heartbeat else None
+        )
+        timeout = step.timeout or activity.timeout
+        launch = Launch(given, started, timeout, heartbeat, resumed, signal)
+        self.host.launch(line, activity, parameters, launch)
+        return True
+
+    def _call_inline(
+        self, line: Line, activity: Activity, parameters: Any, given: Any, started: datetime,
+        resumed: Resumption | None, signal: waits.TakenSignal | None,
+    ) -> Finished:  # fmt: skip
+        def keep(report: Report) -> None:
+            line.log(report.level, "activity.log", report.message, **report.fields)
+
+        context = ActivityContext(
+            line.identity,
+            home=waits.home(),
+            sink=keep,
+            resumed=resumed,
+            cancelled=line.cancelled,
+        )
+        try:
+            output = activity.dump_output(
+                activity.function(activity.parse_input(parameters), context)
+            )
+            return Finished(given, started, output=output, signal=signal)
+        except Exception as error:
+            return Finished(given, started, error=error, signal=signal)
+        finally:
+            if connections["default"].connection is not None:
+                connections[
+                    "default"
+                ].close()  # back into the pool; driver threads are many
+
+    def _finish(self, line: Line, finished: Finished) -> Outcome | bool:
+        """Turn what an activity came to into an outcome."""
+        error = finished.error
+        given, started = finished.given, finished.started
+        if line.stop:
+            return outcomes.stopped(line, started)
+        if error is None and isinstance(finished.output, Suspended):
+            return waits.park_for_signal(
+                self.store,
+                line,
+                finished.output.signal,
+                wake_at=finished.output.until,
+                waiting_for="activity",
+            )
+        try:
+            if error is None:
+                output = secrets.seal(finished.output, line.execution.customer)
+                outcome = outcomes.succeeded(line, output, given=given, started=started)
+                if finished.signal is not None:
+                    return waits.WithSignal(outcome, finished.signal)
+                return outcome
+        except WorkflowError as failure:
+            error = failure
+        if not isinstance(error, WorkflowError):
+            log.info("activity %s raised", line.step.resource, exc_info=error)
+            error = WorkflowError(f"{type(error).__name__}: {error}")
+        return outcomes.failed(line, error, given=given, started=started)
+
+    # -- transitions --------------------------------------------------------------------------------------------
+
+    def _commit(self, line: Line, outcome: Outcome) -> Outcome | bool:
+        """Write the outcome where it must be written, and go on."""
+        also = None
+        if isinstance(outcome, waits.WithSignal):
+            also = outcome.consume(line)
+            outcome = outcome.outcome
+        try:
+            match outcome:
+                case Goes():
+                    if line.program.spec.continue_as_new and ending.must_continue(line):
+                        ending.continue_as_new(self.host, line, also)
+                        return False
+                    step = line.step
+                    if (
+                        also is None
+                        and not isinstance(step.state, schema.TaskState)
+                        and not line.stop
+                    ):
+                        if isinstance(
+                            step.state,
+                            schema.PassState | schema.ChoiceState | schema.SucceedState,
+                        ):
+                            if len(line.runs) < 100:
+                                return self._enter(
+                                    line
+                                )  # rides along with the next commit
+                    line.log("debug", "state.started", f"{line.state} started")
+                    limited = (
+                        bool(step.resource)
+                        and step.activity.max_concurrency is not None
+                    )
+                    status = self.store.advance(
+                        line, status="ready" if limited else "running", also=also
+                    )
+                    if limited:
+                        self.host.wake()
+                    left = self._boundary(line, status)
+                    return left if left is not None else self._enter(line)
+                case Retry(delay):
+                    if delay.total_seconds() <= 0:
+                        left = self._boundary(line, self.store.advance(line, also=also))
+                        return left if left is not None else self._enter(line)
+                    self.store.advance(
+                        line,
+                        status="waiting",
+                        waiting_for="retry",
+                        wake_in=delay,
+                        also=also,
+                    )
+                    return False
+                case BranchEnd() | ending.ContinueAsNew():
+                    ending.end_branch(self.host, line, outcome, also)
+                    return False
+        except psycopg.DataError as error:
+            # PostgreSQL refuses the value: the state fails with that, instead of being tried for ever.
+            line.runs, line.logs = [], []
+            fault = PermanentError(
+                f"the result cannot be stored: {error}", name="InvalidOutput"
+            )
+            return outcomes.failed(line, fault, started=datetime.now(UTC))
+        raise AssertionError(outcome)
+
+    def _boundary(self, line: Line, status: str) -> bool | None:
+        """After a commit: None to go on, False if the branch is not to be driven further."""
+        if status == "held":
+            waits.settle(self.store, line)
+            return False
+        if status != "running":
+            return False
+        if self.host.is_stopping():
+            self.store.release(line)
+            return False
+        return None
+
+    def _check_budget(self, line: Line) -> None:
+        most = line.program.spec.max_transitions
+        made = line.seq + len(line.runs)
+        every = max(1, min(100, most // 10))
+        if line.seq and line.seq % every == 0:
+            line.others_transitions = self.store.transitions_of_others(line)
+        if made + line.others_transitions >= most:
+            raise LimitExceeded(
+                f"the execution has made {most:,} transitions, which is its limit (maxTransitions)"
+            )

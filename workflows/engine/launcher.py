@@ -1,0 +1,218 @@
+"""Runs the activities that take time, on one event loop beside the driver threads.
+
+Holds the timeouts: of the whole attempt, of silence, and of the patience with code that ignores cancellation.
+"""
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+
+from workflows.activities.context import ActivityContext, Report
+from workflows.activities.registry import Activity
+from workflows.engine import waits
+from workflows.engine.driver import Finished, Launch
+from workflows.engine.line import Line
+from workflows.engine.process_pool import ProcessPool
+from workflows.engine.store import Stopping, Store
+from workflows.errors import ActivityTimeout, Canceled, WorkflowError
+from workflows.spec.durations import format_duration
+
+log = logging.getLogger(__name__)
+
+CANCEL_PATIENCE_SECONDS = 4.0
+_LOG_FLUSH_SECONDS = 0.2
+
+
+class Launcher:
+    """Owns the loop thread. ``done`` is called on it with each result, and must not block."""
+
+    def __init__(self, store: Store, done: Callable[[Line, Finished], None]) -> None:
+        self._store = store
+        self._done = done
+        self._loop = asyncio.new_event_loop()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self.beat = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="launcher", daemon=True)
+        self._ready = threading.Event()
+        self._thread.start()
+        self._ready.wait()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._processes = ProcessPool(settings.POIMEN_ACTIVITY_PROCESSES)
+        self._loop.create_task(self._beat_forever())
+        self._loop.call_soon(self._ready.set)
+        self._loop.run_forever()
+
+    async def _beat_forever(self) -> None:
+        # The pump's watchdog reads this: an activity that blocks the loop blocks every other.
+        while True:
+            self.beat = time.monotonic()
+            await asyncio.sleep(0.5)
+
+    def launch(
+        self, line: Line, activity: Activity, parameters: Any, run: Launch
+    ) -> None:
+        """Start an activity, from any thread."""
+        self._loop.call_soon_threadsafe(self._start, line, activity, parameters, run)
+
+    def _start(
+        self, line: Line, activity: Activity, parameters: Any, run: Launch
+    ) -> None:
+        task = self._loop.create_task(self._attend(line, activity, parameters, run))
+        self._tasks[id(line)] = task
+        line.on_stop = lambda: self._loop.call_soon_threadsafe(task.cancel)
+        if line.cancelled.is_set():
+            task.cancel()
+
+    async def _attend(
+        self, line: Line, activity: Activity, parameters: Any, run: Launch
+    ) -> None:
+        reports = _Reports(self._store, line)
+        flusher = self._loop.create_task(reports.flush_forever())
+        work = self._loop.create_task(
+            self._work(line, activity, parameters, run, reports)
+        )
+        output, error = None, None
+        try:
+            output = await self._in_time(work, run, reports)
+        except asyncio.CancelledError:
+            await self._give_up(work)
+            error = Canceled("the activity was asked to stop")
+        except TimeoutError as late:
+            await self._give_up(work)
+            error = ActivityTimeout(str(late))
+        except WorkflowError as failure:
+            error = failure
+        except Exception as failure:
+            error = failure  # type: ignore[assignment]
+        flusher.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await flusher
+        await reports.flush()
+        self._tasks.pop(id(line), None)
+        line.on_stop = None
+        self._done(
+            line,
+            Finished(
+                run.given, run.started, output=output, error=error, signal=run.signal
+            ),
+        )
+
+    async def _work(
+        self,
+        line: Line,
+        activity: Activity,
+        parameters: Any,
+        run: Launch,
+        reports: "_Reports",
+    ) -> Any:
+        if activity.isolation == "process":
+            return await self._processes.run(
+                activity.name, parameters, identity=line.identity, home=str(waits.home()), resumed=run.resumed,
+                sink=reports.add,
+            )  # fmt: skip
+        context = ActivityContext(
+            line.identity,
+            home=waits.home(),
+            sink=reports.add,
+            resumed=run.resumed,
+            cancelled=line.cancelled,
+        )
+        return activity.dump_output(
+            await activity.function(activity.parse_input(parameters), context)
+        )
+
+    async def _in_time(
+        self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports"
+    ) -> Any:
+        """The result of ``work``; raises ``TimeoutError`` past its timeout, or past its heartbeat's silence."""
+        deadline = self._loop.time() + run.timeout.total_seconds()
+        silence = run.heartbeat.total_seconds() if run.heartbeat else None
+        while True:
+            wait = deadline - self._loop.time()
+            if silence is not None:
+                wait = min(wait, reports.heard_at + silence - time.monotonic())
+            done, _ = await asyncio.wait({work}, timeout=max(0.0, wait))
+            if done:
+                return work.result()
+            if self._loop.time() >= deadline:
+                raise TimeoutError(
+                    f"the activity did not end within {format_duration(run.timeout)}"
+                )
+            if (
+                silence is not None
+                and time.monotonic() - reports.heard_at >= silence
+                and run.heartbeat
+            ):
+                raise TimeoutError(
+                    f"the activity was silent for {format_duration(run.heartbeat)}"
+                )
+
+    async def _give_up(self, work: "asyncio.Task[Any]") -> None:
+        """Cancel ``work`` and wait a little; code that ignores cancellation is left behind and named."""
+        work.cancel()
+        done, _ = await asyncio.wait({work}, timeout=CANCEL_PATIENCE_SECONDS)
+        if not done:
+            log.error("an activity ignores its cancellation; its result will not count")
+            work.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    def close(self) -> None:
+        """Cancel what runs, end the children, stop the loop."""
+
+        async def end() -> None:
+            for task in list(self._tasks.values()):
+                task.cancel()
+            await self._processes.close()
+
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(end(), self._loop).result(timeout=5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=2)
+
+
+class _Reports:
+    """What one running activity says: written to the log every fifth of a second."""
+
+    def __init__(self, store: Store, line: Line) -> None:
+        self._store = store
+        self._line = line
+        self._waiting: list[dict[str, Any]] = []
+        self.heard_at = time.monotonic()
+
+    def add(self, report: Report) -> None:
+        """Take a report, from any thread."""
+        self.heard_at = time.monotonic()
+        fields = dict(report.fields)
+        if report.percent is not None:
+            fields["percent"] = report.percent
+        self._waiting.append(
+            {
+                "node_id": self._line.state,
+                "level": report.level,
+                "message": report.message,
+                "event": "activity.log"
+                if report.percent is None
+                else "activity.progress",
+                "fields": fields or None,
+                "logged_at": report.at.isoformat(),
+            }  # fmt: skip
+        )
+
+    async def flush_forever(self) -> None:
+        while True:
+            await asyncio.sleep(_LOG_FLUSH_SECONDS)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has gathered; off the loop, which must not wait for the database."""
+        entries, self._waiting = self._waiting, []
+        if entries:
+            with contextlib.suppress(Stopping):
+                await asyncio.to_thread(self._store.append_logs, self._line, entries)

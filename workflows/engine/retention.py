@@ -1,0 +1,79 @@
+"""Forgetting: executions that ended long ago go, with their history, logs, workspaces and artifacts.
+
+Works in small batches so that it never holds locks for long. Never touches what has not ended (subsystem-history).
+"""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+
+_OLD = """
+SELECT id FROM workflows_execution e WHERE ended_at < now() - %s * interval '1 day'
+    AND NOT EXISTS (SELECT 1 FROM workflows_execution p WHERE p.id = e.parent_id)
+ORDER BY ended_at LIMIT %s
+"""
+_FAMILY = """
+WITH RECURSIVE family AS (
+    SELECT id FROM workflows_execution WHERE id = ANY(%s)
+    UNION ALL
+    SELECT e.id FROM workflows_execution e JOIN family ON e.parent_id = family.id
+) SELECT id FROM family
+"""
+_PARTS = (
+    "DELETE FROM workflows_logentry WHERE execution_id = ANY(%s)",
+    "DELETE FROM workflows_staterun WHERE execution_id = ANY(%s)",
+    "DELETE FROM workflows_signal WHERE execution_id = ANY(%s)",
+    "DELETE FROM workflows_approvalvote v USING workflows_approvalgate g "
+    "WHERE g.id = v.gate_id AND g.execution_id = ANY(%s)",
+    "DELETE FROM workflows_approvalgate WHERE execution_id = ANY(%s)",
+    "UPDATE workflows_execution SET continued_from_id = NULL WHERE continued_from_id = ANY(%s)",
+    "UPDATE workflows_execution SET rerun_of_id = NULL WHERE rerun_of_id = ANY(%s)",
+    "DELETE FROM workflows_branch WHERE execution_id = ANY(%s)",
+    "UPDATE workflows_execution SET parent_id = NULL WHERE id = ANY(%s)",
+    "DELETE FROM workflows_execution WHERE id = ANY(%s)",
+)
+
+
+def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> int:
+    """Delete up to one batch of executions that ended more than ``days`` ago (``POIMEN_RETENTION_DAYS``; 0: never).
+
+    Also forgets dead processes, expired secrets and specs that nothing uses. Returns how many executions went.
+    """
+    keep = settings.POIMEN_RETENTION_DAYS if days is None else days
+    gone: list[UUID] = []
+    if keep > 0 or days is not None:
+        old = [row[0] for row in connection.execute(_OLD, (keep, BATCH)).fetchall()]
+        if old:
+            gone = [row[0] for row in connection.execute(_FAMILY, (old,)).fetchall()]
+            with connection.transaction():
+                for statement in _PARTS:
+                    connection.execute(statement, (gone,))
+            for execution in gone:
+                _remove_files(execution)
+            log.info("retention removed %d executions", len(gone))
+    connection.execute(
+        "DELETE FROM workflows_process WHERE heartbeat_at < now() - interval '10 minutes'"
+    )
+    connection.execute("DELETE FROM workflows_secret WHERE expires_at < now()")
+    connection.execute(
+        "DELETE FROM workflows_specdocument s WHERE s.created_at < now() - interval '1 day' "
+        "AND NOT EXISTS (SELECT 1 FROM workflows_execution e WHERE e.spec_id = s.checksum) "
+        "AND NOT EXISTS (SELECT 1 FROM workflows_workflowversion v WHERE v.spec_id = s.checksum)"
+    )
+    return len(gone)
+
+
+def _remove_files(execution: UUID) -> None:
+    for kind in ("workspaces", "artifacts"):
+        path = Path(settings.POIMEN_HOME) / kind / str(execution)
+        if path.exists():
+            shutil.rmtree(path, ignore_errors=True)

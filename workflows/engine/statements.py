@@ -1,0 +1,227 @@
+"""The SQL of the engine's hot path. Each statement is one round trip; guards are in the statements themselves.
+
+``%(name)s`` are psycopg parameters; JSON goes in as text and is cast here.
+"""
+
+RUN_COLUMNS = (
+    "state text, visit int, attempt int, type text, activity text, status text, input jsonb, output jsonb, "
+    "error jsonb, next_state text, assigned jsonb, started_at timestamptz, ended_at timestamptz"
+)
+LOG_COLUMNS = "node_id text, level text, event text, message text, fields jsonb, logged_at timestamptz"
+
+_WRITE_HISTORY = f"""
+runs AS (
+    INSERT INTO workflows_staterun (execution_id, branch_id, state, visit, attempt, type, activity, status, input,
+        output, error, next_state, assigned, started_at, ended_at, worker, epoch, reused)
+    SELECT moved.execution_id, moved.id, r.state, r.visit, r.attempt, r.type, r.activity, r.status, r.input,
+        r.output, r.error, r.next_state, r.assigned, r.started_at, r.ended_at, %(worker)s, %(epoch)s, false
+    FROM moved, jsonb_to_recordset(%(runs)s::jsonb) AS r({RUN_COLUMNS})
+), logs AS (
+    INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message, fields, logged_at)
+    SELECT moved.execution_id, moved.id, l.node_id, l.level, l.event, l.message, l.fields, l.logged_at
+    FROM moved, jsonb_to_recordset(%(logs)s::jsonb) AS l({LOG_COLUMNS})
+)"""
+
+# The transition: the cursor moves, history and logs are written, or nothing happens because the epoch is stale.
+# An execution that is being paused takes the branch out of play in the same commit.
+ADVANCE = f"""
+WITH moved AS (
+    UPDATE workflows_branch b SET
+        seq = b.seq + 1,
+        status = CASE WHEN e.pause_requested_at IS NOT NULL AND %(status)s IN ('running', 'ready') THEN 'held'
+                      ELSE %(status)s END,
+        state = %(state)s,
+        visit = %(visit)s,
+        attempt = %(attempt)s,
+        failures = %(failures)s,
+        interruptions = %(interruptions)s,
+        state_entered_at = CASE WHEN b.visit <> %(visit)s THEN now() ELSE b.state_entered_at END,
+        activity = %(activity)s,
+        variables = COALESCE(%(variables)s::jsonb, b.variables),
+        previous = %(previous)s::jsonb,
+        caught = %(caught)s::jsonb,
+        waiting_for = %(waiting_for)s,
+        wait_signal = %(wait_signal)s,
+        wake_at = COALESCE(%(wake_at)s::timestamptz, now() + %(wake_in)s::interval),
+        open_children = %(open_children)s,
+        ready_at = CASE WHEN %(status)s = 'running' THEN b.ready_at ELSE now() END,
+        lease_owner = CASE WHEN %(status)s = 'running' THEN b.lease_owner END,
+        lease_expires_at = CASE WHEN %(status)s = 'running' THEN now() + %(lease)s::interval END
+    FROM workflows_execution e
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running' AND e.id = b.execution_id
+    RETURNING b.id, b.execution_id, b.status, b.stop
+), {_WRITE_HISTORY}
+SELECT status, stop FROM moved
+"""
+
+# The branch ends; its parent, if it has one, is dealt with in the same transaction.
+END_BRANCH = f"""
+WITH moved AS (
+    UPDATE workflows_branch b SET
+        seq = b.seq + 1, status = %(status)s, output = %(output)s::jsonb, error = %(error)s::jsonb,
+        ended_at = now(), lease_owner = NULL, lease_expires_at = NULL, activity = '', waiting_for = '',
+        wait_signal = '', wake_at = NULL, state = %(state)s, visit = %(visit)s, attempt = %(attempt)s,
+        variables = COALESCE(%(variables)s::jsonb, b.variables)
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running'
+    RETURNING b.id, b.execution_id
+), {_WRITE_HISTORY}
+SELECT 1 FROM moved
+"""
+
+# The root branch of an execution nobody waits for ends, and the execution with it: one statement, one commit.
+END_EXECUTION = f"""
+WITH locked AS MATERIALIZED (
+    SELECT id FROM workflows_execution WHERE id = %(execution)s FOR NO KEY UPDATE
+), moved AS (
+    UPDATE workflows_branch b SET
+        seq = b.seq + 1, status = %(status)s, output = NULL, error = %(error)s::jsonb,
+        ended_at = now(), lease_owner = NULL, lease_expires_at = NULL, activity = '', waiting_for = '',
+        wait_signal = '', wake_at = NULL, state = %(state)s, visit = %(visit)s, attempt = %(attempt)s,
+        variables = COALESCE(%(variables)s::jsonb, b.variables)
+    FROM locked
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running'
+        AND b.execution_id = locked.id
+    RETURNING b.id, b.execution_id
+), ended AS (
+    UPDATE workflows_execution e SET
+        status = %(execution_status)s, output = %(output)s::jsonb, error = %(error)s::jsonb,
+        errors = %(errors)s::jsonb, ended_at = now(),
+        started_at = COALESCE(e.started_at, now())
+    FROM moved WHERE e.id = moved.execution_id AND e.ended_at IS NULL
+), {_WRITE_HISTORY}
+SELECT 1 FROM moved
+"""
+
+BRANCH_COLUMNS = (
+    "id, execution_id, body, name, index, ancestors, parent_id, parent_visit, parent_attempt, item, state, visit, "
+    "attempt, failures, interruptions, variables, previous, caught, waiting_for, wait_signal, wake_at, "
+    "COALESCE(wake_at <= now(), false) AS is_due, stop, epoch, seq, COALESCE(state_entered_at, now()) AS entered_at"
+)
+
+_TAKE = f"""
+claimed AS (
+    UPDATE workflows_branch b SET
+        status = 'running', epoch = b.epoch + 1, lease_owner = %(owner)s,
+        lease_expires_at = now() + %(lease)s::interval, state_entered_at = COALESCE(b.state_entered_at, now())
+    FROM picked WHERE b.id = picked.id
+    RETURNING b.*
+), started AS (
+    UPDATE workflows_execution e SET status = 'running', started_at = COALESCE(e.started_at, now())
+    FROM (
+        SELECT x.id FROM workflows_execution x WHERE x.id IN (SELECT execution_id FROM claimed)
+            AND x.status IN ('pending', 'waiting') FOR NO KEY UPDATE SKIP LOCKED  -- never waits: see LOCK_EXECUTION
+    ) free
+    WHERE e.id = free.id
+)
+SELECT {BRANCH_COLUMNS} FROM claimed ORDER BY priority DESC, ready_at, id
+"""
+
+CLAIM = f"""
+WITH picked AS (
+    SELECT id FROM workflows_branch WHERE status = 'ready'
+    ORDER BY priority DESC, ready_at, id LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), {_TAKE}"""
+
+# With limits on customers or activities: what runs is counted, what is ready is ranked within its customer and
+# activity, and only ranks that still fit are taken. Exact because claims under limits hold an advisory lock.
+CLAIM_WITHIN_LIMITS = f"""
+WITH limits AS (
+    SELECT * FROM unnest(%(activities)s::text[], %(activity_limits)s::int[]) AS l(activity, most)
+), running AS (
+    SELECT customer_id, activity FROM workflows_branch WHERE status = 'running'
+), ranked AS (
+    SELECT b.id, b.priority, b.ready_at, b.activity, c.max_running_branches AS customer_most, l.most AS activity_most,
+        row_number() OVER (PARTITION BY b.customer_id ORDER BY b.priority DESC, b.ready_at, b.id)
+            + (SELECT count(*) FROM running r WHERE r.customer_id = b.customer_id) AS customer_rank,
+        row_number() OVER (PARTITION BY b.activity ORDER BY b.priority DESC, b.ready_at, b.id)
+            + (SELECT count(*) FROM running r WHERE r.activity = b.activity) AS activity_rank
+    FROM workflows_branch b
+    JOIN workflows_customer c ON c.id = b.customer_id
+    LEFT JOIN limits l ON l.activity = b.activity
+    WHERE b.status = 'ready'
+), picked AS (
+    SELECT b.id FROM workflows_branch b JOIN ranked ON ranked.id = b.id
+    WHERE b.status = 'ready'
+        AND (customer_most IS NULL OR customer_rank <= customer_most)
+        AND (activity_most IS NULL OR activity_rank <= activity_most)
+    ORDER BY b.priority DESC, b.ready_at, b.id LIMIT %(limit)s
+    FOR UPDATE OF b SKIP LOCKED
+), {_TAKE}"""
+
+HAS_CUSTOMER_LIMITS = "SELECT EXISTS (SELECT 1 FROM workflows_customer WHERE max_running_branches IS NOT NULL)"
+
+EXECUTION_FACTS = """
+SELECT e.id, e.customer_id, e.workflow_id, e.workflow_version_id, e.name, e.inputs, e.started_at, e.priority,
+    e.depth, e.created_by, e.parent_branch, e.parent_visit, e.parent_attempt, e.spec_id
+FROM workflows_execution e WHERE e.id = %s
+"""
+
+SPEC = "SELECT document FROM workflows_specdocument WHERE checksum = %s"
+
+# What states are visible from a branch: for each name the newest ended visit in the branch that it must lie under.
+OUTPUTS = """
+SELECT DISTINCT ON (r.state) r.state, r.status, r.output, r.error
+FROM unnest(%(states)s::text[], %(bodies)s::text[], %(anchors)s::uuid[]) AS w(state, body, anchor)
+JOIN workflows_staterun r ON r.execution_id = %(execution)s AND r.state = w.state
+JOIN workflows_branch b ON b.id = r.branch_id
+WHERE r.status IN ('success', 'failed', 'timed_out')
+    AND (r.reused OR (b.body = w.body AND (b.id = w.anchor OR w.anchor = ANY(b.ancestors))))
+ORDER BY r.state, r.id DESC
+"""
+
+# One statement keeps every lease of a pump, and the status of executions whose start found them locked. Rows that
+# someone else holds are in the middle of a transition, which extends the lease itself: nothing here ever waits.
+HEARTBEAT = """
+WITH mine AS (
+    SELECT b.id FROM workflows_branch b
+    JOIN unnest(%(ids)s::uuid[], %(epochs)s::bigint[]) AS held(id, epoch) ON b.id = held.id AND b.epoch = held.epoch
+    WHERE b.status = 'running' FOR UPDATE OF b SKIP LOCKED
+), kept AS (
+    UPDATE workflows_branch b SET lease_expires_at = now() + %(lease)s::interval FROM mine WHERE b.id = mine.id
+    RETURNING b.execution_id
+), late AS (
+    SELECT e.id FROM workflows_execution e WHERE e.id IN (SELECT execution_id FROM kept)
+        AND e.status IN ('pending', 'waiting') FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE workflows_execution e SET status = 'running', started_at = COALESCE(e.started_at, now())
+FROM late WHERE e.id = late.id
+"""
+
+# Which branches are still held, and what the outside asked of them.
+HELD = """
+SELECT b.id, b.stop FROM workflows_branch b
+JOIN unnest(%(ids)s::uuid[], %(epochs)s::bigint[]) AS held(id, epoch) ON b.id = held.id AND b.epoch = held.epoch
+WHERE b.status = 'running'
+"""
+
+# An execution and those it is a child of, outermost first: the one order in which locks are taken.
+LOCK_EXECUTION = """
+WITH RECURSIVE family AS (
+    SELECT id, parent_id FROM workflows_execution WHERE id = %(id)s
+    UNION ALL
+    SELECT e.id, e.parent_id FROM workflows_execution e JOIN family ON e.id = family.parent_id
+)
+SELECT e.id FROM workflows_execution e WHERE e.id IN (SELECT id FROM family) ORDER BY e.depth FOR NO KEY UPDATE OF e
+"""
+
+# Give a branch back unfinished: another pump runs the state again.
+RELEASE = f"""
+WITH moved AS (
+    UPDATE workflows_branch b SET
+        status = CASE WHEN e.pause_requested_at IS NOT NULL THEN 'held' ELSE 'ready' END,
+        attempt = b.attempt + %(lost_attempts)s, lease_owner = NULL, lease_expires_at = NULL, ready_at = now()
+    FROM workflows_execution e
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.status = 'running' AND e.id = b.execution_id
+    RETURNING b.id, b.execution_id
+), {_WRITE_HISTORY}
+SELECT 1 FROM moved
+"""
+
+APPEND_LOGS = f"""
+INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message, fields, logged_at)
+SELECT %(execution)s, %(id)s, l.node_id, l.level, l.event, l.message, l.fields, l.logged_at
+FROM jsonb_to_recordset(%(logs)s::jsonb) AS l({LOG_COLUMNS})
+"""
+
+TRANSITIONS = "SELECT COALESCE(sum(seq), 0) FROM workflows_branch WHERE execution_id = %s AND id <> %s"

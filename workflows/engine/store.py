@@ -1,0 +1,490 @@
+"""The engine's way to the database: a small pool of prepared connections, and every guarded write.
+
+Waits out a database that is away; refuses to decide anything. Statements are in ``statements``.
+"""
+
+import json
+import logging
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+from django.db import connections
+from psycopg.rows import tuple_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from workflows.activities.registry import registry
+from workflows.engine import artifacts, statements
+from workflows.engine.line import ExecutionFacts, Line
+from workflows.engine.program import Program, compile_program
+from workflows.errors import PermanentError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Statement = tuple[str, Any]
+CLAIM_LOCK = 0x706F696D  # serialises claims under concurrency limits
+
+# What says that the database is away rather than that a statement is wrong.
+AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
+_RETRY_SECONDS = 0.25
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class StaleLease(Exception):
+    """The branch belongs to someone else by now; nothing was written."""
+
+
+class Stopping(Exception):
+    """The pump must go while the database is away; what was not committed runs again elsewhere."""
+
+
+def dumps(value: Any) -> str:
+    """JSON text that PostgreSQL can store; raises :class:`PermanentError` for NaN and NUL, which it cannot."""
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except (ValueError, TypeError) as error:
+        raise PermanentError(
+            f"the value is not JSON: {error}", name="InvalidOutput"
+        ) from None
+    if "\\u0000" in text and _NUL.search(text):
+        raise PermanentError(
+            "the value holds a NUL character, which cannot be stored",
+            name="InvalidOutput",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PermanentError(
+            "the value holds text that is not Unicode", name="InvalidOutput"
+        ) from None
+    return text
+
+
+class Store:
+    """Owned by one pump. Thread-safe. ``worker`` is written into the history as who ran a state."""
+
+    def __init__(
+        self,
+        owner: UUID,
+        worker: str,
+        *,
+        connections_wanted: int,
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self.owner = owner
+        self.worker = worker
+        self.lease = timedelta(seconds=settings.POIMEN_LEASE_SECONDS)
+        self._is_stopping = is_stopping
+        self._facts: dict[UUID, ExecutionFacts] = {}
+        self._facts_lock = threading.Lock()
+        self._limits_checked_at = 0.0
+        self._has_limits = False
+        self._pool = ConnectionPool(
+            kwargs=connection_parameters(),
+            min_size=1,
+            max_size=connections_wanted,
+            timeout=5,
+            configure=_configure,
+            open=True,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close(timeout=2)
+
+    # -- plumbing ------------------------------------------------------------------------------------------------
+
+    def _patiently(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Run ``work`` on a connection, again and again while the database is away.
+
+        Repeating is safe: every write is guarded by epoch and sequence, see :meth:`_was_ours`.
+        """
+        while True:
+            try:
+                with self._pool.connection() as connection:
+                    return work(connection)
+            except AWAY as error:
+                if self._is_stopping():
+                    raise Stopping from error
+                log.warning(
+                    "the database is away (%s); waiting for it",
+                    str(error).strip().partition("\n")[0],
+                )
+                time.sleep(_RETRY_SECONDS)
+
+    def rows(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+        """Read; waits while the database is away."""
+        return self._patiently(
+            lambda connection: connection.execute(sql, parameters).fetchall()
+        )
+
+    def write(self, sql: str, parameters: Any = None) -> None:
+        """One harmless-to-repeat write."""
+        self._patiently(lambda connection: connection.execute(sql, parameters))
+
+    def transaction(self, work: Callable[[psycopg.Cursor[Any]], T]) -> T:
+        """Run ``work`` in one transaction; it is run again from the start while the database is away."""
+
+        def run(connection: psycopg.Connection[Any]) -> T:
+            with connection.transaction(), connection.cursor() as cursor:
+                return work(cursor)
+
+        return self._patiently(run)
+
+    # -- claiming ------------------------------------------------------------------------------------------------
+
+    def claim(self, limit: int) -> list[Line]:
+        """Lease up to ``limit`` ready branches, those of higher priority first."""
+        parameters: dict[str, Any] = {
+            "limit": limit,
+            "owner": self.owner,
+            "lease": self.lease,
+        }
+        activities = {
+            a.name: a.max_concurrency
+            for a in registry.all().values()
+            if a.max_concurrency
+        }
+        if not activities and not self._customers_are_limited():
+            rows = self.rows(statements.CLAIM, parameters)
+        else:
+            parameters |= {
+                "activities": list(activities),
+                "activity_limits": list(activities.values()),
+            }
+
+            def claim(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", (CLAIM_LOCK,))
+                return cursor.execute(
+                    statements.CLAIM_WITHIN_LIMITS, parameters
+                ).fetchall()
+
+            rows = self.transaction(claim)
+        return [line for row in rows if (line := self._line(row)) is not None]
+
+    def _customers_are_limited(self) -> bool:
+        now = time.monotonic()
+        if now - self._limits_checked_at > 1:
+            self._has_limits = self.rows(statements.HAS_CUSTOMER_LIMITS)[0][0]
+            self._limits_checked_at = now
+        return self._has_limits
+
+    def _line(self, row: tuple[Any, ...]) -> Line | None:
+        (id, execution, body, name, index, ancestors, parent, parent_visit, parent_attempt, item, state, visit,
+         attempt, failures, interruptions, variables, previous, caught, waiting_for, wait_signal, wake_at, is_due,
+         stop, epoch, seq, entered_at) = row  # fmt: skip
+        facts = self.facts(execution)
+        if facts is None:
+            return None
+        return Line(
+            execution=facts, id=id, body=body, name=name, index=index, ancestors=list(ancestors), parent=parent,
+            parent_visit=parent_visit, parent_attempt=parent_attempt, item=item, state=state, visit=visit,
+            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables, previous=previous,
+            caught=caught, waiting_for=waiting_for, wait_signal=wait_signal, wake_at=wake_at, is_due=is_due,
+            stop=stop, epoch=epoch, seq=seq, others_transitions=0, entered_at=entered_at, load=self.load_outputs,
+        )  # fmt: skip
+
+    def facts(self, execution: UUID) -> ExecutionFacts | None:
+        """The unchanging part of an execution, from memory if seen before; None if it is gone."""
+        with self._facts_lock:
+            known = self._facts.get(execution)
+        if known is not None:
+            return known
+        rows = self.rows(statements.EXECUTION_FACTS, (execution,))
+        if not rows:
+            return None
+        (id, customer, workflow, version, name, inputs, started_at, priority, depth, created_by, parent_branch,
+         parent_visit, parent_attempt, checksum) = rows[0]  # fmt: skip
+        facts = ExecutionFacts(
+            id, customer, workflow, version, name, inputs, started_at, priority, depth, created_by, parent_branch,
+            parent_visit, parent_attempt, self.program(checksum),
+        )  # fmt: skip
+        with self._facts_lock:
+            if len(self._facts) >= 512:
+                self._facts.pop(next(iter(self._facts)))
+            self._facts[execution] = facts
+        return facts
+
+    def program(self, checksum: str) -> Program:
+        """The compiled spec of that checksum."""
+        program = _programs(checksum)
+        if program is None:
+            document = self.rows(statements.SPEC, (checksum,))[0][0]
+            program = compile_program(document, checksum)
+            _remember_program(program)
+        return program
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def load_outputs(self, line: Line, states: frozenset[str]) -> dict[str, Any]:
+        """``{state: {output, error}}`` of those of ``states`` that have ended where ``line`` can see them."""
+        if not states:
+            return {}
+        chain = [*line.ancestors, line.id]
+        bodies = _chain_of_bodies(line.body)
+        wanted: list[tuple[str, str, UUID]] = []
+        for state in states:
+            body = line.program.body_of(state)
+            anchor = max(
+                i
+                for i, mine in enumerate(bodies)
+                if body == mine or mine == "" or body.startswith(mine + "/")
+            )
+            wanted.append((state, body, chain[anchor]))
+        rows = self.rows(
+            statements.OUTPUTS,
+            {
+                "states": [w[0] for w in wanted],
+                "bodies": [w[1] for w in wanted],
+                "anchors": [w[2] for w in wanted],
+                "execution": line.execution.id,
+            },
+        )
+        return {
+            state: {"output": artifacts.fetch(output)}
+            if status == "success"
+            else {"error": error}
+            for state, status, output, error in rows
+        }
+
+    def transitions_of_others(self, line: Line) -> int:
+        """How many transitions the other branches of the execution have made."""
+        return int(
+            self.rows(statements.TRANSITIONS, (line.execution.id, line.id))[0][0]
+        )
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def advance(
+        self,
+        line: Line,
+        *,
+        status: str = "running",
+        waiting_for: str = "",
+        wait_signal: str = "",
+        wake_at: datetime | None = None,
+        wake_in: timedelta | None = None,
+        open_children: int = 0,
+        variables_changed: bool = True,
+        also: Callable[[psycopg.Cursor[Any]], None] | None = None,
+        locking: bool = False,
+    ) -> str:
+        """Commit where the line stands now, with its unwritten history; ``also`` joins the same transaction.
+
+        Returns the status the branch has afterwards: ``held`` if the execution is being paused. Sets ``line.stop``.
+        Raises :class:`StaleLease` if the line has lost its lease, in which case nothing was written.
+        """
+        parameters = self._history(line) | {
+            "status": status,
+            "state": line.state,
+            "visit": line.visit,
+            "attempt": line.attempt,
+            "failures": line.failures,
+            "interruptions": line.interruptions,
+            "activity": line.step.resource,
+            "variables": dumps(line.variables) if variables_changed else None,
+            "previous": None if line.previous is None else dumps(line.previous),
+            "caught": None if line.caught is None else dumps(line.caught),
+            "waiting_for": waiting_for,
+            "wait_signal": wait_signal,
+            "wake_at": wake_at,
+            "wake_in": wake_in,
+            "open_children": open_children,
+            "lease": self.lease,
+        }
+        row = self._guarded(line, statements.ADVANCE, parameters, also, locking=locking)
+        if row is not None:
+            line.stop = line.stop or row[1]
+            status = row[0]
+        line.waiting_for, line.wait_signal, line.wake_at = (
+            waiting_for,
+            wait_signal,
+            wake_at,
+        )
+        return status
+
+    def end(
+        self,
+        line: Line,
+        sql: str,
+        parameters: dict[str, Any],
+        also: Callable[..., None] | None = None,
+        *,
+        locking: bool = False,
+    ) -> None:
+        """End the line's branch with one of the ``END_*`` statements; raises :class:`StaleLease` like advance.
+
+        With ``locking`` the execution, and those it is a child of, are locked first.
+        """
+        shared = {
+            "state": line.state,
+            "visit": line.visit,
+            "attempt": line.attempt,
+            "variables": dumps(line.variables) if line.variables else None,
+        }
+        self._guarded(
+            line, sql, self._history(line) | shared | parameters, also, locking=locking
+        )
+
+    def _guarded(
+        self,
+        line: Line,
+        sql: str,
+        parameters: dict[str, Any],
+        also: Callable[..., None] | None,
+        *,
+        locking: bool = False,
+    ) -> tuple[Any, ...] | None:
+        """Run a guarded statement; None if an earlier try, whose answer was lost, had already done it."""
+        tries = 0
+
+        def run(connection: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
+            nonlocal tries
+            tries += 1
+            if also is None and not locking:
+                return connection.execute(sql, parameters, prepare=True).fetchone()
+            with connection.transaction(), connection.cursor() as cursor:
+                if locking:
+                    cursor.execute(statements.LOCK_EXECUTION, {"id": line.execution.id})
+                row: tuple[Any, ...] | None = cursor.execute(sql, parameters).fetchone()
+                if row is not None and also is not None:
+                    also(cursor)
+                return row
+
+        row = self._patiently(run)
+        if row is None and not (tries > 1 and self._was_ours(line)):
+            raise StaleLease
+        line.seq += 1
+        line.runs, line.logs = [], []
+        return row
+
+    def _was_ours(self, line: Line) -> bool:
+        """Whether the branch is one transition further under our own epoch: only our lost answer can have done that."""
+        rows = self.rows(
+            "SELECT epoch, seq FROM workflows_branch WHERE id = %s", (line.id,)
+        )
+        return bool(rows) and rows[0] == (line.epoch, line.seq + 1)
+
+    def _history(self, line: Line) -> dict[str, Any]:
+        return {
+            "id": line.id,
+            "execution": line.execution.id,
+            "epoch": line.epoch,
+            "seq": line.seq,
+            "worker": self.worker,
+            "runs": dumps(line.runs),
+            "logs": _loggable(line.logs),
+        }
+
+    def release(self, line: Line, *, lost_attempts: int = 0) -> None:
+        """Give the branch back as ready, with the history so far; quietly nothing if the lease is lost."""
+        self._patiently(
+            lambda connection: connection.execute(
+                statements.RELEASE,
+                self._history(line) | {"lost_attempts": lost_attempts},
+            )
+        )
+        line.runs, line.logs = [], []
+
+    def heartbeat(self, lines: Sequence[Line]) -> dict[UUID, str]:
+        """Extend the leases of ``lines``; returns ``{branch: why it must stop or ''}`` for those still ours.
+
+        Does not wait for a database that is away: the caller beats again soon.
+        """
+        parameters = {
+            "lease": self.lease,
+            "ids": [x.id for x in lines],
+            "epochs": [x.epoch for x in lines],
+        }
+        with self._pool.connection() as connection:
+            connection.execute(statements.HEARTBEAT, parameters)
+            return dict(connection.execute(statements.HELD, parameters).fetchall())
+
+    def append_logs(self, line: Line, entries: Iterable[dict[str, Any]]) -> None:
+        """Write log lines while a state is still running."""
+        self.write(
+            statements.APPEND_LOGS,
+            {
+                "execution": line.execution.id,
+                "id": line.id,
+                "logs": _loggable(list(entries)),
+            },
+        )
+
+
+def _loggable(entries: list[dict[str, Any]]) -> str:
+    """Log lines as JSON; what PostgreSQL cannot store is replaced, for a log must never fail a step."""
+    try:
+        return dumps(entries)
+    except PermanentError:
+        return json.dumps(_storable(entries), default=str)
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {_storable(str(key)): _storable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(part) for part in value]
+    return value
+
+
+def _chain_of_bodies(body: str) -> list[str]:
+    """The bodies from the root down to ``body``: ``['', 'Fan/left', 'Fan/left/Each/*']``."""
+    parts = body.split("/") if body else []
+    return ["", *("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))]
+
+
+_PROGRAMS: dict[str, Program] = {}
+
+
+def _programs(checksum: str) -> Program | None:
+    return _PROGRAMS.get(checksum)
+
+
+def _remember_program(program: Program) -> None:
+    if len(_PROGRAMS) >= 256:
+        _PROGRAMS.pop(next(iter(_PROGRAMS)))
+    _PROGRAMS[program.checksum] = program
+
+
+def connection_parameters() -> dict[str, Any]:
+    """How to reach Django's default database with psycopg directly, in autocommit mode."""
+    parameters = connections["default"].get_connection_params()
+    for name in ("cursor_factory", "context", "prepare_threshold", "pool"):
+        parameters.pop(name, None)
+    return parameters | {
+        "autocommit": True,
+        "row_factory": tuple_row,
+        "prepare_threshold": 2,
+        "connect_timeout": 5,
+    }
+
+
+def _configure(connection: psycopg.Connection[Any]) -> None:
+    # The statements are few and their plans do not depend on the values: plan once.
+    connection.execute("SET plan_cache_mode = force_generic_plan")
+
+
+@contextmanager
+def direct_connection() -> Any:
+    """A connection of one's own outside any pool, for LISTEN and session locks."""
+    connection = psycopg.connect(**connection_parameters())
+    try:
+        yield connection
+    finally:
+        connection.close()

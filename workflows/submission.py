@@ -1,0 +1,337 @@
+"""How executions come into being: started, as a child, again from a state, or as the continuation of another.
+
+One statement writes the execution, its root branch and the hint; there is no moment at which only half of it exists.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from workflows import secrets
+from workflows.engine import hints
+from workflows.engine.program import compile_program, walk_bodies
+from workflows.engine.store import dumps
+from workflows.errors import LimitExceeded
+from workflows.identifiers import new_id
+from workflows.models import (
+    Customer,
+    Execution,
+    SpecDocument,
+    Workflow,
+    WorkflowVersion,
+)
+from workflows.spec import limits, schema
+from workflows.spec.durations import parse_duration
+from workflows.spec.flow import start_of
+
+MAX_INPUT_BYTES = 1024 * 1024
+
+
+class IdempotencyConflict(Exception):
+    """The idempotency key was used before for another request."""
+
+
+class NotRerunnable(Exception):
+    """The execution has not ended, or has no such state."""
+
+
+def checksum_of(document: Any) -> str:
+    """SHA-256 of the canonical JSON of ``document``, in hex."""
+    text = json.dumps(
+        document, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def store_spec(document: Mapping[str, Any]) -> SpecDocument:
+    """Return the row of a validated spec, made if it is new; two writers of one spec get one row."""
+    checksum = checksum_of(document)
+    SpecDocument.objects.bulk_create(
+        [SpecDocument(checksum=checksum, document=document)], ignore_conflicts=True
+    )
+    return SpecDocument.objects.get(pk=checksum)
+
+
+_INSERT = """
+WITH execution AS (
+    INSERT INTO workflows_execution (id, customer_id, workflow_id, workflow_version_id, spec_id, name, status, inputs,
+        errors, priority, created_by, parent_id, parent_branch, parent_visit, parent_attempt, depth,
+        continued_from_id, rerun_of_id, start_state, idempotency_key, request_hash, pause_reason, paused_by,
+        cancel_reason, cancelled_by, created_at, deadline_at)
+    VALUES (%(id)s, %(customer)s, %(workflow)s, %(version)s, %(spec)s, %(name)s, 'pending', %(inputs)s::jsonb,
+        '[]'::jsonb, %(priority)s, %(created_by)s, %(parent)s, %(parent_branch)s, %(parent_visit)s,
+        %(parent_attempt)s, %(depth)s, %(continued_from)s, %(rerun_of)s, %(start_state)s, %(key)s, %(hash)s, '', '',
+        '', '', now(), now() + %(timeout)s::interval)
+    ON CONFLICT (customer_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING id, customer_id, priority, created_at
+), branch AS (
+    INSERT INTO workflows_branch (id, execution_id, customer_id, body, name, index, ancestors, depends_on, depth,
+        status, stop, state, visit, attempt, failures, interruptions, activity, variables, previous, waiting_for,
+        wait_signal, open_children, priority, ready_at, epoch, seq, created_at)
+    SELECT %(branch)s, id, customer_id, '', '', 0, '{}', '{}', 0, 'ready', '', %(state)s, %(visit)s, 1, 0, 0,
+        %(activity)s, %(variables)s::jsonb, %(previous)s::jsonb, '', '', 0, priority, now(), 0, 0, now()
+    FROM execution
+), log AS (
+    INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message)
+    SELECT id, %(branch)s, '', 'info', 'run.started', %(message)s FROM execution
+), hint AS (
+    SELECT pg_notify(%(channel)s, '') FROM execution
+)
+SELECT created_at FROM execution LEFT JOIN hint ON true
+"""
+
+
+def insert_execution(
+    cursor: Any,
+    *,
+    customer: UUID,
+    spec: schema.WorkflowSpec,
+    checksum: str,
+    inputs: Mapping[str, Any],
+    name: str,
+    workflow: UUID | None = None,
+    version: int | None = None,
+    priority: int = 0,
+    created_by: str = "",
+    parent: UUID | None = None,
+    parent_branch: UUID | None = None,
+    parent_visit: int | None = None,
+    parent_attempt: int | None = None,
+    depth: int = 0,
+    continued_from: UUID | None = None,
+    rerun_of: UUID | None = None,
+    start_state: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    previous: Any = None,
+    first_visit: int = 1,
+    idempotency_key: str | None = None,
+    request_hash: str = "",
+) -> tuple[UUID, UUID, Any] | None:
+    """Write an execution that starts at once; returns ``(execution id, root branch id, created_at)``.
+
+    None if the idempotency key is taken. Part of the caller's transaction, if there is one. Raises
+    :class:`LimitExceeded` for inputs over 1 MiB or too deep a chain of children.
+    """
+    if depth > limits.MAX_CHILD_DEPTH:
+        raise LimitExceeded(
+            f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep, and this is one deeper"
+        )
+    text = dumps({**(spec.input or {}), **inputs})
+    if len(text.encode()) > MAX_INPUT_BYTES:
+        raise LimitExceeded(
+            f"inputs may hold {MAX_INPUT_BYTES // 1024} KiB; put larger data where activities can read it"
+        )
+    id, branch = new_id(), new_id()
+    state = start_state or start_of(spec.states, spec.start_at)
+    first = next(s for s in spec.states if s.name == state)
+    cursor.execute(
+        _INSERT,
+        {
+            "id": id, "customer": customer, "workflow": workflow, "version": version, "spec": checksum, "name": name,
+            "inputs": text, "priority": priority, "created_by": created_by, "parent": parent,
+            "parent_branch": parent_branch, "parent_visit": parent_visit, "parent_attempt": parent_attempt,
+            "depth": depth, "continued_from": continued_from, "rerun_of": rerun_of,
+            "start_state": start_state or "", "key": idempotency_key, "hash": request_hash,
+            "timeout": parse_duration(spec.timeout) if spec.timeout else None, "branch": branch, "state": state,
+            "visit": first_visit, "activity": first.resource if isinstance(first, schema.TaskState) else "",
+            "variables": dumps(dict(variables or {})), "previous": None if previous is None else dumps(previous),
+            "message": f"{name} started", "channel": hints.READY_CHANNEL,
+        },
+    )  # fmt: skip
+    row = cursor.fetchone()
+    return None if row is None else (id, branch, row[0])
+
+
+def start_execution(
+    *,
+    customer: Customer,
+    spec: SpecDocument,
+    inputs: Mapping[str, Any],
+    name: str,
+    workflow: Workflow | None = None,
+    version: WorkflowVersion | None = None,
+    priority: int = 0,
+    idempotency_key: str | None = None,
+    created_by: str = "",
+) -> tuple[Execution, bool]:
+    """Start an execution of a stored, valid spec; returns it and whether it is new.
+
+    With an ``idempotency_key`` a repeated call returns the execution of the first one; raises
+    :class:`IdempotencyConflict` if that one had another spec or other inputs. Secret-named inputs are sealed.
+    """
+    request_hash = (
+        checksum_of([spec.checksum, inputs, priority]) if idempotency_key else ""
+    )
+    with connection.cursor() as cursor:
+        made = insert_execution(
+            cursor,
+            customer=customer.pk,
+            spec=parsed_spec(spec),
+            checksum=spec.checksum,
+            inputs=secrets.seal(dict(inputs), customer.pk),
+            name=name,
+            workflow=workflow.pk if workflow else None,
+            version=version.pk if version else None,
+            priority=priority,
+            created_by=created_by,
+            idempotency_key=idempotency_key,
+            request_hash=request_hash,
+        )
+    if made is None:
+        known = Execution.objects.get(
+            customer=customer, idempotency_key=idempotency_key
+        )
+        if known.request_hash != request_hash:
+            raise IdempotencyConflict(
+                f"the idempotency key was used for execution {known.pk} with another request"
+            )
+        return known, False
+    execution = Execution(
+        id=made[0], customer=customer, workflow=workflow, workflow_version=version, spec=spec, name=name,
+        inputs={**(parsed_spec(spec).input or {}), **inputs}, priority=priority, created_by=created_by,
+        idempotency_key=idempotency_key, request_hash=request_hash, created_at=made[2],
+    )  # fmt: skip
+    return execution, True
+
+
+_PARSED: dict[str, schema.WorkflowSpec] = {}
+
+
+def parsed_spec(spec: SpecDocument) -> schema.WorkflowSpec:
+    """The spec as typed shapes, kept in memory by checksum."""
+    parsed = _PARSED.get(spec.checksum)
+    if parsed is None:
+        parsed = compile_program(spec.document, spec.checksum).spec
+        if len(_PARSED) >= 256:
+            _PARSED.pop(next(iter(_PARSED)))
+        _PARSED[spec.checksum] = parsed
+    return parsed
+
+
+# The newest ended run of each state, as history of a new execution: references to it resolve as before.
+_COPY_RUNS = """
+WITH newest AS (
+    SELECT DISTINCT ON (r.state) r.* FROM workflows_staterun r
+    WHERE r.execution_id = %(source)s AND r.status IN ('success', 'failed', 'timed_out') AND r.id < %(before)s
+        AND r.state = ANY(%(states)s)
+    ORDER BY r.state, r.id DESC
+)
+INSERT INTO workflows_staterun (execution_id, branch_id, state, visit, attempt, type, activity, status, input, output,
+    error, next_state, assigned, started_at, ended_at, worker, epoch, reused)
+SELECT %(execution)s, %(branch)s, state, row_number() OVER (ORDER BY id), 1, type, activity, status, input, output,
+    error, next_state, assigned, started_at, ended_at, worker, 0, true
+FROM newest
+"""
+
+
+def readable_states(spec: schema.WorkflowSpec) -> list[str]:
+    """The names of the states whose outputs can be read from the root: all but those inside a Map."""
+    return [
+        state.name
+        for key, _, states in walk_bodies(spec)
+        if "*" not in key.split("/")
+        for state in states
+    ]
+
+
+def copy_history(
+    cursor: Any,
+    spec: schema.WorkflowSpec,
+    *,
+    source: UUID,
+    before: int,
+    execution: UUID,
+    branch: UUID,
+) -> None:
+    """Give ``execution`` what the states of ``source`` with run ids under ``before`` gave, marked as reused."""
+    cursor.execute(
+        _COPY_RUNS,
+        {
+            "source": source, "before": before, "execution": execution, "branch": branch,
+            "states": readable_states(spec),
+        },
+    )  # fmt: skip
+
+
+def rerun_execution(
+    execution_id: UUID, *, from_state: str | None = None, by: str = ""
+) -> Execution:
+    """Run an ended execution again, from the start or from ``from_state``, as a new execution.
+
+    What ran before ``from_state`` is not run again: its outputs and variables are reused. A state inside a Parallel
+    or Map cannot be started from alone. Raises :class:`NotRerunnable`.
+    """
+    source = Execution.objects.select_related(
+        "spec", "customer", "workflow", "workflow_version"
+    ).get(pk=execution_id)
+    spec = parsed_spec(source.spec)
+    if source.ended_at is None:
+        raise NotRerunnable(
+            "the execution is still running; cancel it first or wait for its end"
+        )
+    names = [state.name for state in spec.states]
+    if from_state is not None and from_state not in names:
+        raise NotRerunnable(
+            f"there is no state {from_state!r} at the top of the workflow; there are {', '.join(names)}"
+        )
+    with transaction.atomic(), connection.cursor() as cursor:
+        before, visits, variables, previous = 0, 0, {}, None
+        if from_state is not None:
+            before = _first_run_of(cursor, execution_id, from_state)
+            variables, previous = _as_of(cursor, execution_id, before, names)
+            visits = len(readable_states(spec))
+        made = insert_execution(
+            cursor, customer=source.customer_id, spec=spec, checksum=source.spec_id, inputs=source.inputs,
+            name=source.name, workflow=source.workflow_id, version=source.workflow_version_id,
+            priority=source.priority, created_by=by, rerun_of=source.pk, start_state=from_state,
+            variables=variables, previous=previous, first_visit=visits + 1,
+        )  # fmt: skip
+        if made is None:
+            raise NotRerunnable("the execution could not be started")
+        if before:
+            copy_history(
+                cursor,
+                spec,
+                source=source.pk,
+                before=before,
+                execution=made[0],
+                branch=made[1],
+            )
+    return Execution.objects.get(pk=made[0])
+
+
+def _first_run_of(cursor: Any, execution: UUID, state: str) -> int:
+    """The id of the first run of the last visit of ``state``; past every run if it never ran."""
+    cursor.execute(
+        "SELECT min(id) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND NOT reused AND visit = "
+        "(SELECT max(visit) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND NOT reused)",
+        (execution, state, execution, state),
+    )
+    found = cursor.fetchone()[0]
+    return int(found) if found is not None else 2**62
+
+
+def _as_of(
+    cursor: Any, execution: UUID, before: int, names: list[str]
+) -> tuple[dict[str, Any], Any]:
+    """The root branch's variables, and the output of the state before, as they were under run id ``before``."""
+    cursor.execute(
+        "SELECT assigned, output FROM workflows_staterun WHERE execution_id = %s AND id < %s AND state = ANY(%s) "
+        "AND status <> 'interrupted' ORDER BY id",
+        (execution, before, names),
+    )
+    variables: dict[str, Any] = {}
+    previous: Any = None
+    for assigned, output in cursor.fetchall():
+        variables |= _json(assigned) or {}
+        previous = _json(output)
+    return variables, previous
+
+
+def _json(value: Any) -> Any:
+    # Django's cursors leave jsonb as text, the engine's decode it.
+    return json.loads(value) if isinstance(value, str) else value
