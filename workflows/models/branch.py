@@ -64,7 +64,7 @@ class Branch(models.Model):
     interruptions = models.PositiveIntegerField(default=0, help_text="Runs of this visit lost with their worker")
     state_entered_at = models.DateTimeField(null=True)
     activity = models.CharField(max_length=128, blank=True)
-    previous = models.JSONField(null=True, help_text="Output of the state before; what Pass passes on")
+    previous = models.JSONField(null=True, help_text="What the first state finds as output of the one before")
     variables = models.JSONField(default=dict)
     caught = models.JSONField(null=True, help_text="The error object the last catch caught")
 

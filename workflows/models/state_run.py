@@ -45,8 +45,10 @@ class StateRun(models.Model):
     reused = models.BooleanField(default=False, help_text="Copied from the execution this one reruns or continues")
 
     class Meta:
-        indexes = [models.Index(fields=["execution", "state"], name="run_of_execution")]
-        constraints = [models.UniqueConstraint(fields=["branch", "visit", "attempt"], name="one_run_per_attempt")]
+        constraints = [
+            # Leads with the execution, so that it also serves as the index for an execution's history.
+            models.UniqueConstraint(fields=["execution", "branch", "visit", "attempt"], name="one_run_per_attempt")
+        ]
 
     def __str__(self) -> str:
         return f"{self.state} #{self.visit}.{self.attempt} {self.status}"
