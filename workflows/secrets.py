@@ -1,0 +1,300 @@
+"""Values that must not be shown: sealed under ``secret:<id>`` handles, revealed for the activity that needs them.
+
+Refuses handles of other customers, expired ones and ones encrypted with a key it does not have; never puts a value
+into an error, a log line or a repr. Source: contract-workflow-spec 6, contract-activities 16.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from workflows.errors import PermanentError
+from workflows.models import Customer, Secret
+
+Owner = Customer | UUID | str
+
+MASK = "***"
+PREFIX = "secret:"
+_CONTAINERS = (dict, list)
+
+_HANDLE = re.compile(r"secret:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+_REFERENCE = re.compile(r"\s*(?:\$\{[^{}]*\}|\{%.*%\})\s*", re.DOTALL)
+_SEPARATORS = re.compile(r"[\s_.-]")
+
+# How secret names end, and which are secret as they stand; compared without case and separators, so that
+# client_secret, Client-Secret and clientSecret are one name, and DB_PASSWORD is a password.
+_ENDINGS = (
+    "token", "secret", "password", "passwd", "passphrase", "authorization", "apikey", "privatekey", "secretkey",
+    "accesskey", "signingkey", "encryptionkey", "credentials",
+)  # fmt: skip
+_NAMES = frozenset({"cookie", "setcookie", "pwd"})
+_PLAIN_NAMES = frozenset({"pagetoken", "nextpagetoken", "nexttoken", "continuationtoken", "stoptoken"})
+
+
+class SecretError(PermanentError):
+    """A ``secret:`` handle that cannot be revealed: unknown, foreign, expired, or sealed with a lost key."""
+
+    name = "SecretError"
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a value under the key ``name`` is to be kept secret; case and separators do not matter."""
+    plain = _SEPARATORS.sub("", str(name)).lower()
+    return plain in _NAMES or (plain.endswith(_ENDINGS) and plain not in _PLAIN_NAMES)
+
+
+def handle_of(secret: Secret) -> str:
+    """Return the text that stands for the secret wherever a value is expected: ``secret:<id>``."""
+    return f"{PREFIX}{secret.pk}"
+
+
+def seal(value: Any, customer: Owner) -> Any:
+    """Return JSON ``value`` with every secret in it replaced by a handle; the same object when there is none.
+
+    A secret is a non-empty string or a number under a secret-named key (:func:`is_secret_name`), directly or in a
+    list. References (``${...}``), expressions and text that holds a handle stay as they are. Equal values of a
+    customer under one name share a row. Touches the database only when there is something to seal.
+    """
+    found = _secrets_in(value)
+    if not found:
+        return value
+    handles = _store(_id_of(customer), {(name, _digest(secret)): secret for name, secret in found})
+
+    def replaced(name: str, item: Any) -> Any:
+        return handles[name, _digest(item)] if _is_secret(name, item) else item
+
+    return _rewritten(value, replaced)
+
+
+def reveal(value: Any, customer: Owner) -> Any:
+    """Return JSON ``value`` with every handle replaced by its secret; the same object when there is none.
+
+    A string that is a handle becomes the secret with its type; a handle within a longer string (``Bearer
+    secret:...``) becomes text. Raises :class:`SecretError` naming the handle, never the value, for one that is
+    unknown, expired, another customer's, or encrypted with a key that is not configured any more.
+    """
+    wanted = _handles_in(value)
+    if not wanted:
+        return value
+    known = _load(_id_of(customer), wanted)
+
+    def replaced(name: str, item: Any) -> Any:
+        if not isinstance(item, str) or PREFIX not in item:
+            return item
+        whole = _HANDLE.fullmatch(item)
+        if whole is not None:
+            return known[whole[1]]
+        return _HANDLE.sub(lambda match: _as_text(known[match[1]]), item)
+
+    return _rewritten(value, replaced)
+
+
+def mask(value: Any) -> Any:
+    """Return JSON ``value`` for display: what :func:`seal` would seal reads ``***``. Handles may be seen."""
+    if not _secrets_in(value):
+        return value
+    return _rewritten(value, lambda name, item: MASK if _is_secret(name, item) else item)
+
+
+def write_secret(
+    customer: Owner, value: Any, *, name: str, expires_at: datetime | None = None, secret: Secret | None = None
+) -> Secret:
+    """Store ``value`` under ``name``, or give ``secret`` another value, name and expiry; its handle stays.
+
+    Raises ``IntegrityError`` if the customer has the same value under the same name already.
+    """
+    row = secret or Secret()
+    row.customer_id = _id_of(customer)
+    row.name, row.expires_at = name, expires_at
+    row.digest, row.ciphertext = _digest(value), _fernet().encrypt(_canonical(value))
+    row.save()
+    return row
+
+
+# -- finding and replacing, without recursion: values nest as deep as JSON does ------------------------------------
+
+
+def _is_secret(name: str, item: Any) -> bool:
+    """Whether a scalar under ``name`` is a secret in the open."""
+    if not is_secret_name(name) or isinstance(item, bool) or not isinstance(item, str | int | float):
+        return False
+    if not isinstance(item, str):
+        return True
+    return bool(item) and item != MASK and not _REFERENCE.fullmatch(item) and not _HANDLE.search(item)
+
+
+def _secrets_in(value: Any) -> list[tuple[str, Any]]:
+    """Every secret in the open, as ``(name, value)``. Runs at every step of the engine: most values have none."""
+    found: list[tuple[str, Any]] = []
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        name, node = stack.pop()
+        if isinstance(node, dict):
+            for key, item in node.items():
+                if isinstance(item, _CONTAINERS):
+                    stack.append((key, item))
+                elif is_secret_name(key) and _is_secret(key, item):
+                    found.append((key, item))
+        elif isinstance(node, list):
+            is_secret = is_secret_name(name)
+            for item in node:
+                if isinstance(item, _CONTAINERS):
+                    stack.append((name, item))
+                elif is_secret and _is_secret(name, item):
+                    found.append((name, item))
+    return found
+
+
+def _handles_in(value: Any) -> set[str]:
+    found: set[str] = set()
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            if PREFIX in node:
+                found.update(_HANDLE.findall(node))
+        elif isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return found
+
+
+def _rewritten(value: Any, replaced: Callable[[str, Any], Any]) -> Any:
+    """A copy of ``value`` in which every scalar is what ``replaced(name, scalar)`` returns; items have their list's name."""
+    root: list[Any] = [value]
+    stack: list[tuple[str, Any, Any]] = [("", root, 0)]
+    while stack:
+        name, parent, place = stack.pop()
+        node = parent[place]
+        if isinstance(node, dict):
+            parent[place] = copied = dict(node)
+            stack.extend((key, copied, key) for key in copied)
+        elif isinstance(node, list):
+            parent[place] = items = list(node)
+            stack.extend((name, items, index) for index in range(len(items)))
+        else:
+            parent[place] = replaced(name, node)
+    return root[0]
+
+
+# -- rows ----------------------------------------------------------------------------------------------------------
+
+
+def _id_of(customer: Owner) -> UUID:
+    if isinstance(customer, Customer):
+        return customer.pk
+    return customer if isinstance(customer, UUID) else UUID(customer)
+
+
+def _store(customer: UUID, secrets: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], str]:
+    """Return the handle of each ``(name, digest)``; what is new is written. Two writers of one value get one row."""
+    handles = _find(customer, secrets)
+    missing = [key for key in secrets if key not in handles]
+    if missing:
+        fernet = _fernet()
+        Secret.objects.bulk_create(
+            [
+                Secret(
+                    customer_id=customer,
+                    name=_name_for(name),
+                    digest=digest,
+                    ciphertext=fernet.encrypt(_canonical(secrets[name, digest])),
+                )
+                for name, digest in missing
+            ],
+            ignore_conflicts=True,
+        )
+        # A row that was there but had expired is in use again.
+        digests = [digest for _, digest in missing]
+        Secret.objects.filter(customer_id=customer, digest__in=digests, expires_at__lte=timezone.now()).update(
+            expires_at=None
+        )
+        handles |= _find(customer, missing)
+    return handles
+
+
+def _find(
+    customer: UUID, keys: Mapping[tuple[str, str], Any] | Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    rows = Secret.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+        customer_id=customer,
+        digest__in={digest for _, digest in keys},
+    ).only("name", "digest")
+    by_name = {(row.name, row.digest): handle_of(row) for row in rows}
+    return {
+        (name, digest): by_name[_name_for(name), digest]
+        for name, digest in keys
+        if (_name_for(name), digest) in by_name
+    }
+
+
+def _load(customer: UUID, ids: set[str]) -> dict[str, Any]:
+    rows = {str(row.pk): row for row in Secret.objects.filter(pk__in=ids, customer_id=customer)}
+    now, fernet, known = timezone.now(), _fernet(), {}
+    for id in sorted(ids):
+        row = rows.get(id)
+        if row is None:
+            raise SecretError(f"there is no secret with the handle {PREFIX}{id}")
+        if row.expires_at is not None and row.expires_at <= now:
+            raise SecretError(f"the secret {PREFIX}{id} expired at {row.expires_at:%Y-%m-%dT%H:%M:%SZ}")
+        try:
+            known[id] = json.loads(fernet.decrypt(bytes(row.ciphertext)))
+        except InvalidToken:
+            raise SecretError(
+                f"the secret {PREFIX}{id} was encrypted with another POIMEN_SECRET_KEY; enter its value again"
+            ) from None
+    return known
+
+
+def _name_for(key: str) -> str:
+    return str(key)[:128]
+
+
+# -- keys ----------------------------------------------------------------------------------------------------------
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else _canonical(value).decode()
+
+
+def _digest(value: Any) -> str:
+    return hmac.new(
+        _derived(settings.SECRET_KEY, b"poimen secrets: digest"), _canonical(value), hashlib.sha256
+    ).hexdigest()
+
+
+def _fernet() -> MultiFernet:
+    """Encrypts with the current key; decrypts with that or one of SECRET_KEY_FALLBACKS."""
+    return _fernet_of(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+
+
+@lru_cache(maxsize=4)
+def _fernet_of(*keys: str) -> MultiFernet:
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, b"poimen secrets: encryption"))) for key in keys])
+
+
+@lru_cache(maxsize=16)
+def _derived(key: str, purpose: bytes) -> bytes:
+    """32 bytes for one purpose out of the installation's key (HKDF-SHA256, RFC 5869)."""
+    return HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose).derive(key.encode())
