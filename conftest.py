@@ -5,7 +5,6 @@ It refuses to leave anything behind: a server that the run started is stopped, a
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -50,12 +49,12 @@ def _delete(home: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[EmbeddedPostgres | None]:
+def postgres_server() -> EmbeddedPostgres | None:
     """The running embedded server of this run; None when DATABASE_URL names another one."""
     server = EmbeddedPostgres(HOME) if EMBEDDED else None
     if server is not None:
         server.start()  # by the first worker that needs it; the others find it running
-    yield server
+    return server
 
 
 @pytest.fixture(scope="session")

@@ -299,10 +299,9 @@ class EmbeddedPostgres:
                 connection.execute(f"CREATE DATABASE {DATABASE}")
 
     def _run(self, account: Account, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run a program of the server as ``account``, in an environment that holds none of the caller's PG* settings."""
+        """Run a program of the server as ``account``, without the caller's environment and its PG* settings."""
         command = [str(programs_for(account) / program), *arguments]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
-        user, group, groups = (account.uid, account.gid, []) if account.drops_root else (None, None, None)
         return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
@@ -311,9 +310,9 @@ class EmbeddedPostgres:
             errors="replace",
             cwd="/",
             env=environment,
-            user=user,
-            group=group,
-            extra_groups=groups,
+            user=account.uid if account.drops_root else None,
+            group=account.gid if account.drops_root else None,
+            extra_groups=[] if account.drops_root else None,
             check=False,
         )
 

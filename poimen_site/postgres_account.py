@@ -90,8 +90,10 @@ def _create_service_account() -> str:
             f"{SERVICE_ACCOUNT!r}. Make it by hand, start Poimen as another user, or set DATABASE_URL."
         )
     done = subprocess.run(
-        [program, "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
-        + ["--shell", "/usr/sbin/nologin", SERVICE_ACCOUNT],
+        [
+            *(program, "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"),
+            *("--shell", "/usr/sbin/nologin", SERVICE_ACCOUNT),
+        ],
         capture_output=True,
         text=True,
         check=False,

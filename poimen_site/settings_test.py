@@ -1,6 +1,6 @@
 """The settings of the test suite: those of the product, in a home of their own and with quick password hashes.
 
-It refuses to touch the default home: without POIMEN_HOME, each run works in ``var/test/<pid>`` (conftest.py removes it).
+It refuses to touch the default home: without POIMEN_HOME, a run works in ``var/test/<pid>``, which conftest.py removes.
 """
 
 import os
