@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.core.exceptions import ValidationError
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -136,7 +134,7 @@ class BearerAuthentication(JWTAuthentication):
         if raw_token is None:
             return None
         token = self.get_validated_token(raw_token)
-        memberships = list(Membership.objects.select_related("user", "customer").filter(user_id=_user_id(token)))
+        memberships = _memberships_of(token)
         request.META[_MEMBERSHIPS] = memberships
         if not memberships:
             return self.get_user(token), token
@@ -146,10 +144,11 @@ class BearerAuthentication(JWTAuthentication):
         return user, token
 
 
-def _user_id(token: Token) -> Any:
+def _memberships_of(token: Token) -> list[Membership]:
     try:
-        return get_user_model()._meta.pk.to_python(token[api_settings.USER_ID_CLAIM])
-    except (KeyError, ValidationError) as error:
+        user_id = token[api_settings.USER_ID_CLAIM]
+        return list(Membership.objects.select_related("user", "customer").filter(user_id=user_id))
+    except (KeyError, TypeError, ValueError) as error:
         raise AuthenticationFailed("Token names no user", code="user_not_found") from error
 
 

@@ -93,7 +93,7 @@ def reveal(value: Any, customer: Owner) -> Any:
         return value
     known = _load(_id_of(customer), wanted)
 
-    def replaced(name: str, item: Any) -> Any:
+    def replaced(_name: str, item: Any) -> Any:
         if not isinstance(item, str) or PREFIX not in item:
             return item
         whole = _HANDLE.fullmatch(item)
@@ -176,7 +176,7 @@ def _handles_in(value: Any) -> set[str]:
 
 
 def _rewritten(value: Any, replaced: Callable[[str, Any], Any]) -> Any:
-    """A copy of ``value`` in which every scalar is what ``replaced(name, scalar)`` returns; items have their list's name."""
+    """A copy of ``value`` in which each scalar is what ``replaced(name, scalar)`` gives; items bear their list's name."""
     root: list[Any] = [value]
     stack: list[tuple[str, Any, Any]] = [("", root, 0)]
     while stack:
@@ -248,17 +248,17 @@ def _find(
 def _load(customer: UUID, ids: set[str]) -> dict[str, Any]:
     rows = {str(row.pk): row for row in Secret.objects.filter(pk__in=ids, customer_id=customer)}
     now, fernet, known = timezone.now(), _fernet(), {}
-    for id in sorted(ids):
-        row = rows.get(id)
+    for key in sorted(ids):
+        row = rows.get(key)
         if row is None:
-            raise SecretError(f"there is no secret with the handle {PREFIX}{id}")
+            raise SecretError(f"there is no secret with the handle {PREFIX}{key}")
         if row.expires_at is not None and row.expires_at <= now:
-            raise SecretError(f"the secret {PREFIX}{id} expired at {row.expires_at:%Y-%m-%dT%H:%M:%SZ}")
+            raise SecretError(f"the secret {PREFIX}{key} expired at {row.expires_at:%Y-%m-%dT%H:%M:%SZ}")
         try:
-            known[id] = json.loads(fernet.decrypt(bytes(row.ciphertext)))
+            known[key] = json.loads(fernet.decrypt(bytes(row.ciphertext)))
         except InvalidToken:
             raise SecretError(
-                f"the secret {PREFIX}{id} was encrypted with another POIMEN_SECRET_KEY; enter its value again"
+                f"the secret {PREFIX}{key} was encrypted with another POIMEN_SECRET_KEY; enter its value again"
             ) from None
     return known
 
