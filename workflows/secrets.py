@@ -176,7 +176,7 @@ def _handles_in(value: Any) -> set[str]:
 
 
 def _rewritten(value: Any, replaced: Callable[[str, Any], Any]) -> Any:
-    """A copy of ``value`` in which each scalar is what ``replaced(name, scalar)`` gives; items bear their list's name."""
+    """A copy of ``value``: each scalar is what ``replaced(name, scalar)`` gives; items have their list's name."""
     root: list[Any] = [value]
     stack: list[tuple[str, Any, Any]] = [("", root, 0)]
     while stack:
