@@ -101,9 +101,7 @@ class Child:
                 resumed=Resumption(**resumed) if resumed else None,
                 cancelled=self._cancelled,
             )
-            output = activity.dump_output(
-                activity.function(activity.parse_input(request["parameters"]), context)
-            )
+            output = activity.dump_output(activity.function(activity.parse_input(request["parameters"]), context))
             return {"type": "result", "output": output}
         except WorkflowError as error:
             return {"type": "error", **error.as_json()}

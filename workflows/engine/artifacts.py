@@ -24,20 +24,16 @@ def keep_small(execution: UUID, value: Any) -> Any:
 
     Raises :class:`LimitExceeded` above 32 MiB and :class:`PermanentError` for what is no JSON.
     """
-    if (
-        value is None
-        or isinstance(value, bool | int)
-        or (isinstance(value, str) and len(value) < _SURELY_SMALL)
+    if _is_tiny(value) or (
+        isinstance(value, dict)
+        and len(value) <= _SURELY_SMALL
+        and all(_is_tiny(part) and len(key) <= _SURELY_SMALL for key, part in value.items())
     ):
         return value
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise PermanentError(
-            f"the output is not JSON: {error}", name="InvalidOutput"
-        ) from None
+        raise PermanentError(f"the output is not JSON: {error}", name="InvalidOutput") from None
     if len(text) <= MAX_INLINE_OUTPUT_BYTES // 4:
         return value
     data = text.encode("utf-8", "surrogatepass")
@@ -52,6 +48,10 @@ def keep_small(execution: UUID, value: Any) -> Any:
     if not default_storage.exists(name):
         default_storage.save(name, ContentFile(data))
     return {KEY: name, "bytes": len(data), "sha256": digest}
+
+
+def _is_tiny(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int) or (isinstance(value, str) and len(value) <= _SURELY_SMALL)
 
 
 def is_reference(value: Any) -> bool:

@@ -110,9 +110,7 @@ class Clock:
         while not self._stopping:
             self._beat(connection, leads)
             if not leads:
-                row = connection.execute(
-                    "SELECT pg_try_advisory_lock(%s)", (LEADER_LOCK,)
-                ).fetchone()
+                row = connection.execute("SELECT pg_try_advisory_lock(%s)", (LEADER_LOCK,)).fetchone()
                 leads = bool(row and row[0])
                 if leads:
                     log.info("clock %s leads", self.id)
@@ -137,12 +135,8 @@ class Clock:
             "signals",
             lambda: self._each(connection, _MISSED_SIGNALS, self._wake),
         )
-        self._at_most_every(
-            PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection)
-        )
-        self._at_most_every(
-            RETENTION_SECONDS, "retention", lambda: retention.prune(connection)
-        )
+        self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
+        self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
         row = connection.execute(
@@ -152,9 +146,7 @@ class Clock:
         due = row[0] if row and row[0] is not None else TICK_SECONDS
         return float(min(max(due, SHORTEST_TICK_SECONDS), TICK_SECONDS / 4))
 
-    def _at_most_every(
-        self, seconds: float, name: str, duty: Callable[[], Any]
-    ) -> None:
+    def _at_most_every(self, seconds: float, name: str, duty: Callable[[], Any]) -> None:
         now = time.monotonic()
         if now - self._last_ran.get(name, -1e9) >= seconds:
             self._last_ran[name] = now

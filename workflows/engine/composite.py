@@ -41,11 +41,7 @@ def enter_children(host: "Host", line: Line, started: datetime) -> Outcome | boo
     assert isinstance(state, schema.ParallelState | schema.MapState)
     if line.waiting_for == "children":
         return _join(host, line, state)
-    children = (
-        _branches(line, state)
-        if isinstance(state, schema.ParallelState)
-        else _items(line, state)
-    )
+    children = _branches(line, state) if isinstance(state, schema.ParallelState) else _items(line, state)
     if not children:
         return outcomes.succeeded(line, [], started=started)
     most = state.max_concurrency or limits.DEFAULT_MAX_CONCURRENCY
@@ -111,23 +107,18 @@ def _items(line: Line, state: schema.MapState) -> list[dict[str, Any]]:
     items = line.step.templates["items"].resolve(LineScope(line))
     items = artifacts.fetch(items)
     if not isinstance(items, list):
-        raise InvalidInput(
-            f"the items of {state.name} must be an array; they are {type(items).__name__}"
-        )
+        raise InvalidInput(f"the items of {state.name} must be an array; they are {type(items).__name__}")
     if len(items) > limits.MAX_MAP_ITEMS:
         raise LimitExceeded(
             f"{state.name} has {len(items):,} items and may have {limits.MAX_MAP_ITEMS:,}; map over batches instead"
         )
     key = join_body(line.body, state.name, "*")
     return [
-        _child(line, key, str(index), index, item={"item": item, "index": index})
-        for index, item in enumerate(items)
+        _child(line, key, str(index), index, item={"item": item, "index": index}) for index, item in enumerate(items)
     ]
 
 
-def _join(
-    host: "Host", line: Line, state: schema.ParallelState | schema.MapState
-) -> Outcome | bool:
+def _join(host: "Host", line: Line, state: schema.ParallelState | schema.MapState) -> Outcome | bool:
     rows = host.store.rows(
         "SELECT id, name, status, output, error, ended_at FROM workflows_branch "
         "WHERE parent_id = %s AND parent_visit = %s AND parent_attempt = %s ORDER BY index",
@@ -142,25 +133,15 @@ def _join(
         )
         return False
     line.waiting_for = ""
-    failures = sorted(
-        (row for row in rows if row[2] == "failed"), key=lambda row: row[5]
-    )
+    failures = sorted((row for row in rows if row[2] == "failed"), key=lambda row: row[5])
     goes_on = line.program.spec.error_handling == "continue"
     if isinstance(state, schema.MapState):
         if len(failures) > tolerated(state, len(rows)):
-            return outcomes.failed(
-                line, _failure_of(failures[0], "item"), started=line.entered_at
-            )
-        output: Any = [
-            row[3] if row[2] == "success" else {"error": row[4]} for row in rows
-        ]
-        return outcomes.succeeded(
-            line, output, given={"items": len(rows)}, started=line.entered_at
-        )
+            return outcomes.failed(line, _failure_of(failures[0], "item"), started=line.entered_at)
+        output: Any = [row[3] if row[2] == "success" else {"error": row[4]} for row in rows]
+        return outcomes.succeeded(line, output, given={"items": len(rows)}, started=line.entered_at)
     if failures and not goes_on:
-        return outcomes.failed(
-            line, _failure_of(failures[0], "branch"), started=line.entered_at
-        )
+        return outcomes.failed(line, _failure_of(failures[0], "branch"), started=line.entered_at)
     results = _step_results(host, line, [row[0] for row in rows])
     output = {
         "branches": [
@@ -172,9 +153,7 @@ def _join(
     return outcomes.succeeded(line, output, started=line.entered_at)
 
 
-def _step_results(
-    host: "Host", line: Line, branches: list[UUID]
-) -> dict[UUID, dict[str, Any]]:
+def _step_results(host: "Host", line: Line, branches: list[UUID]) -> dict[UUID, dict[str, Any]]:
     rows = host.store.rows(
         "SELECT DISTINCT ON (branch_id, state) branch_id, state, status, output, error FROM workflows_staterun "
         "WHERE execution_id = %s AND branch_id = ANY(%s) AND status IN ('success', 'failed', 'timed_out') "
@@ -183,9 +162,7 @@ def _step_results(
     )
     results: dict[UUID, dict[str, Any]] = {}
     for branch, state, status, output, error in rows:
-        results.setdefault(branch, {})[state] = (
-            output if status == "success" else {"error": error}
-        )
+        results.setdefault(branch, {})[state] = output if status == "success" else {"error": error}
     return results
 
 
@@ -240,9 +217,7 @@ def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
     state = line.program.steps[row[0]].state
     if outcome.status == "failed" and _ends_siblings(cursor, line, state):
         ended += control.stop_branches(cursor, execution, "sibling", under=line.parent)
-    elif isinstance(state, schema.ParallelState) and any(
-        branch.depends_on for branch in state.branches
-    ):
+    elif isinstance(state, schema.ParallelState) and any(branch.depends_on for branch in state.branches):
         ended += _unblock(cursor, line)
     left = row[2] - ended
     cursor.execute(
@@ -286,9 +261,7 @@ def _unblock(cursor: Any, line: Line) -> int:
     while changed:
         changed = False
         for id, name, _, depends_on in rows:
-            if status[name] != "blocked" or any(
-                status[other] not in over for other in depends_on
-            ):
+            if status[name] != "blocked" or any(status[other] not in over for other in depends_on):
                 continue
             is_skipped = all(status[other] == "skipped" for other in depends_on)
             status[name] = "skipped" if is_skipped else "queued"
@@ -300,9 +273,7 @@ def _unblock(cursor: Any, line: Line) -> int:
             (skipped,),
         )
     if free:
-        cursor.execute(
-            "UPDATE workflows_branch SET status = 'queued' WHERE id = ANY(%s)", (free,)
-        )
+        cursor.execute("UPDATE workflows_branch SET status = 'queued' WHERE id = ANY(%s)", (free,))
     return len(skipped)
 
 
@@ -339,15 +310,9 @@ def enter_child(host: "Host", line: Line, started: datetime) -> Outcome | bool:
     state = line.step.state
     assert isinstance(state, schema.WorkflowState)
     scope, facts = LineScope(line), line.execution
-    given = (
-        line.step.templates["input"].resolve(scope)
-        if "input" in line.step.templates
-        else {}
-    )
+    given = line.step.templates["input"].resolve(scope) if "input" in line.step.templates else {}
     if facts.depth + 1 > limits.MAX_CHILD_DEPTH:
-        raise LimitExceeded(
-            f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep"
-        )
+        raise LimitExceeded(f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep")
     target = _target(host, line, state, scope)
     deadline = line.step.timeout
 
@@ -388,9 +353,7 @@ class _Target:
         )
 
 
-def _target(
-    host: "Host", line: Line, state: schema.WorkflowState, scope: LineScope
-) -> _Target:
+def _target(host: "Host", line: Line, state: schema.WorkflowState, scope: LineScope) -> _Target:
     """What to run: the inline spec, or the newest valid version of the customer's workflow of that name or id."""
     from workflows.submission import checksum_of
 
@@ -413,18 +376,12 @@ def _target(
         (facts.customer, wanted, wanted, wanted),
     )
     if not rows:
-        raise PermanentError(
-            f"there is no workflow called {wanted!r}", name="UnknownWorkflow"
-        )
+        raise PermanentError(f"there is no workflow called {wanted!r}", name="UnknownWorkflow")
     workflow, version, checksum = rows[0]
     if checksum is None:
-        raise PermanentError(
-            f"the workflow {wanted!r} has errors and cannot be run", name="InvalidSpec"
-        )
+        raise PermanentError(f"the workflow {wanted!r} has errors and cannot be run", name="InvalidSpec")
     if workflow in _ancestor_workflows(host, line):
-        raise PermanentError(
-            f"{wanted} is already running above this state; a workflow cannot contain itself"
-        )
+        raise PermanentError(f"{wanted} is already running above this state; a workflow cannot contain itself")
     return _Target(host.store.program(checksum).spec, checksum, workflow, version)
 
 
@@ -456,18 +413,12 @@ def _child_result(host: "Host", line: Line) -> Outcome | bool:
     if status in ("failed", "cancelled", "timed_out"):
         failure = WorkflowError(
             f"{name} ended as {status}: {(error or {}).get('message', '')}",
-            name="ChildFailed"
-            if status == "failed"
-            else "Canceled"
-            if status == "cancelled"
-            else "Timeout",
+            name="ChildFailed" if status == "failed" else "Canceled" if status == "cancelled" else "Timeout",
             details={"execution": str(id), "cause": error},
         )
         return outcomes.failed(line, failure, given=given, started=line.entered_at)
     if line.is_due:
-        host.store.transaction(
-            lambda cursor: control.cancel_children(cursor, [line.id])
-        )
+        host.store.transaction(lambda cursor: control.cancel_children(cursor, [line.id]))
         late = WorkflowError(
             f"{name} did not end within {line.step.timeout}",
             name="Timeout",

@@ -51,9 +51,7 @@ def alive(within: float) -> int:
     if _block is None:
         return 0
     now = time.monotonic()
-    return sum(
-        1 for slot in range(_SLOTS) if (row := _read(slot))[0] and now - row[1] < within
-    )
+    return sum(1 for slot in range(_SLOTS) if (row := _read(slot))[0] and now - row[1] < within)
 
 
 def _read(slot: int) -> tuple[int, float]:

@@ -44,9 +44,7 @@ class Host(Protocol):
 
     store: Store
 
-    def launch(
-        self, line: Line, activity: Activity, parameters: Any, run: "Launch"
-    ) -> None:
+    def launch(self, line: Line, activity: Activity, parameters: Any, run: "Launch") -> None:
         """Run an activity that takes time; later call ``resume(line, Finished)`` on a driver thread."""
 
     def is_stopping(self) -> bool:
@@ -85,10 +83,11 @@ class Driver:
 
     def _guarded(self, line: Line, first: Callable[[], Outcome | bool]) -> bool:
         try:
-            outcome = first()
-            while not isinstance(outcome, bool):
-                outcome = self._commit(line, outcome)
-            return outcome
+            with self.store.session():
+                outcome = first()
+                while not isinstance(outcome, bool):
+                    outcome = self._commit(line, outcome)
+                return outcome
         except StaleLease:
             log.info("branch %s is someone else's now", line.id)
         except Stopping:
@@ -104,14 +103,9 @@ class Driver:
             if line.stop:
                 return outcomes.stopped(line, started)
             if line.interruptions > MAX_INTERRUPTIONS:
-                raise WorkerLost(
-                    f"{line.state} was interrupted {line.interruptions} times by dying workers"
-                )
+                raise WorkerLost(f"{line.state} was interrupted {line.interruptions} times by dying workers")
             self._check_budget(line)
-            if (
-                line.seq == 0
-                and (body := line.program.bodies[line.body]).when is not None
-            ):
+            if line.seq == 0 and (body := line.program.bodies[line.body]).when is not None:
                 if not body.when.resolve(LineScope(line)):
                     line.log(
                         "info",
@@ -126,12 +120,8 @@ class Driver:
             raise
         except Exception as error:
             # A fault of ours must not take the pump down, nor leave the branch to be tried for ever.
-            log.exception(
-                "state %s of %s failed in the engine", line.state, line.execution.id
-            )
-            fault = PermanentError(
-                f"{type(error).__name__}: {error}", name="EngineError"
-            )
+            log.exception("state %s of %s failed in the engine", line.state, line.execution.id)
+            fault = PermanentError(f"{type(error).__name__}: {error}", name="EngineError")
             return outcomes.failed(line, fault, started=started)
 
     def _execute(self, line: Line, started: datetime) -> Outcome | bool:
@@ -141,9 +131,7 @@ class Driver:
                 return self._task(line, started)
             case schema.PassState():
                 scope = LineScope(line)
-                chosen = step.templates.get("result") or step.templates.get(
-                    "parameters"
-                )
+                chosen = step.templates.get("result") or step.templates.get("parameters")
                 output = chosen.resolve(scope) if chosen is not None else line.previous
                 return outcomes.succeeded(line, output, started=started)
             case schema.ChoiceState():
@@ -151,11 +139,7 @@ class Driver:
             case schema.SucceedState():
                 return self._succeed(line, step.state, started)
             case schema.FailState():
-                cause = (
-                    step.templates["cause"].resolve(LineScope(line))
-                    if "cause" in step.templates
-                    else ""
-                )
+                cause = step.templates["cause"].resolve(LineScope(line)) if "cause" in step.templates else ""
                 raise PermanentError(
                     str(cause or "the workflow says so"),
                     name=step.state.error or "Fail",
@@ -169,9 +153,7 @@ class Driver:
             case schema.ParallelState() | schema.MapState():
                 return composite.enter_children(self.host, line, started)
 
-    def _choice(
-        self, line: Line, state: schema.ChoiceState, started: datetime
-    ) -> Outcome:
+    def _choice(self, line: Line, state: schema.ChoiceState, started: datetime) -> Outcome:
         templates, scope = line.step.templates, LineScope(line)
         for index, rule in enumerate(state.choices):
             if templates[f"when.{index}"].resolve(scope):
@@ -185,24 +167,16 @@ class Driver:
                     assigned=assigned,
                 )
         if state.default is None:
-            raise PermanentError(
-                "no rule of the choice holds and it has no default", name="NoChoice"
-            )
-        return outcomes.succeeded(
-            line, line.previous, started=started, next_state=state.default
-        )
+            raise PermanentError("no rule of the choice holds and it has no default", name="NoChoice")
+        return outcomes.succeeded(line, line.previous, started=started, next_state=state.default)
 
-    def _succeed(
-        self, line: Line, state: schema.SucceedState, started: datetime
-    ) -> Outcome:
+    def _succeed(self, line: Line, state: schema.SucceedState, started: datetime) -> Outcome:
         scope = LineScope(line)
         template = line.step.templates.get("output")
         output = template.resolve(scope) if template is not None else line.previous
         outcome = outcomes.succeeded(line, output, started=started)
         if state.continue_as_new is not None and isinstance(outcome, BranchEnd):
-            return ending.ContinueAsNew(
-                outcome, line.step.templates["input"].resolve(scope)
-            )
+            return ending.ContinueAsNew(outcome, line.step.templates["input"].resolve(scope))
         return outcome
 
     # -- activities ---------------------------------------------------------------------------------------------
@@ -218,24 +192,18 @@ class Driver:
         if line.waiting_for == "activity":
             if signal is None and not line.is_due:
                 return waits.park_again(self.store, line)
-            resumed = Resumption(
-                signal.payload if signal else None, expired=signal is None
-            )
+            resumed = Resumption(signal.payload if signal else None, expired=signal is None)
         if activity.isolation == "inline":
             return self._finish(
                 line,
-                self._call_inline(
-                    line, activity, parameters, given, started, resumed, signal
-                ),
+                self._call_inline(line, activity, parameters, given, started, resumed, signal),
             )
         if line.runs or (line.logs and line.seq > 0):
             # What comes before a long activity must be seen, and kept, while it runs.
             if self._boundary(line, self.store.advance(line)) is not None:
                 return False
         assert isinstance(step.state, schema.TaskState)
-        heartbeat = (
-            waits.duration(step.state.heartbeat) if step.state.heartbeat else None
-        )
+        heartbeat = waits.duration(step.state.heartbeat) if step.state.heartbeat else None
         timeout = step.timeout or activity.timeout
         launch = Launch(given, started, timeout, heartbeat, resumed, signal)
         self.host.launch(line, activity, parameters, launch)
@@ -256,17 +224,13 @@ class Driver:
             cancelled=line.cancelled,
         )
         try:
-            output = activity.dump_output(
-                activity.function(activity.parse_input(parameters), context)
-            )
+            output = activity.dump_output(activity.function(activity.parse_input(parameters), context))
             return Finished(given, started, output=output, signal=signal)
         except Exception as error:
             return Finished(given, started, error=error, signal=signal)
         finally:
             if connections["default"].connection is not None:
-                connections[
-                    "default"
-                ].close()  # back into the pool; driver threads are many
+                connections["default"].close()  # back into the pool; driver threads are many
 
     def _finish(self, line: Line, finished: Finished) -> Outcome | bool:
         """Turn what an activity came to into an outcome."""
@@ -311,27 +275,17 @@ class Driver:
                         ending.continue_as_new(self.host, line, also)
                         return False
                     step = line.step
-                    if (
-                        also is None
-                        and not isinstance(step.state, schema.TaskState)
-                        and not line.stop
-                    ):
+                    if also is None and not isinstance(step.state, schema.TaskState) and not line.stop:
                         if isinstance(
                             step.state,
                             schema.PassState | schema.ChoiceState | schema.SucceedState,
                         ):
                             if len(line.runs) < 100:
-                                return self._enter(
-                                    line
-                                )  # rides along with the next commit
-                    line.log("debug", "state.started", f"{line.state} started")
-                    limited = (
-                        bool(step.resource)
-                        and step.activity.max_concurrency is not None
-                    )
-                    status = self.store.advance(
-                        line, status="ready" if limited else "running", also=also
-                    )
+                                return self._enter(line)  # rides along with the next commit
+                    if step.resource and step.activity.isolation != "inline":
+                        line.log("info", "state.started", f"{line.state} started")
+                    limited = bool(step.resource) and step.activity.max_concurrency is not None
+                    status = self.store.advance(line, status="ready" if limited else "running", also=also)
                     if limited:
                         self.host.wake()
                     left = self._boundary(line, status)
@@ -354,9 +308,7 @@ class Driver:
         except psycopg.DataError as error:
             # PostgreSQL refuses the value: the state fails with that, instead of being tried for ever.
             line.runs, line.logs = [], []
-            fault = PermanentError(
-                f"the result cannot be stored: {error}", name="InvalidOutput"
-            )
+            fault = PermanentError(f"the result cannot be stored: {error}", name="InvalidOutput")
             return outcomes.failed(line, fault, started=datetime.now(UTC))
         raise AssertionError(outcome)
 
@@ -379,6 +331,4 @@ class Driver:
         if line.seq and line.seq % every == 0:
             line.others_transitions = self.store.transitions_of_others(line)
         if made + line.others_transitions >= most:
-            raise LimitExceeded(
-                f"the execution has made {most:,} transitions, which is its limit (maxTransitions)"
-            )
+            raise LimitExceeded(f"the execution has made {most:,} transitions, which is its limit (maxTransitions)")

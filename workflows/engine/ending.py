@@ -29,9 +29,7 @@ class ContinueAsNew:
     input: dict[str, Any]
 
 
-def end_branch(
-    host: "Host", line: Line, outcome: BranchEnd | ContinueAsNew, also: Also = None
-) -> None:
+def end_branch(host: "Host", line: Line, outcome: BranchEnd | ContinueAsNew, also: Also = None) -> None:
     """End the line's branch; the execution ends with its root branch."""
     if isinstance(outcome, ContinueAsNew):
         _continue(host, line, outcome.end, inputs=outcome.input, also=also)
@@ -44,11 +42,7 @@ def end_branch(
 def must_continue(line: Line) -> bool:
     """Whether the history is long enough to go on in a new execution; only the root branch can."""
     history = line.program.spec.continue_as_new
-    return (
-        history is not None
-        and line.body == ROOT
-        and line.seq + line.others_transitions >= history.limit
-    )
+    return history is not None and line.body == ROOT and line.seq + line.others_transitions >= history.limit
 
 
 def continue_as_new(host: "Host", line: Line, also: Also = None) -> None:
@@ -107,11 +101,7 @@ def _end_execution(host: "Host", line: Line, outcome: BranchEnd, also: Also) -> 
 
 def _failures(host: "Host", line: Line) -> list[str]:
     """One sentence per failure that no catch took; under ``continue`` an execution can survive several."""
-    runs = [
-        (r["state"], r["error"], r["next_state"])
-        for r in line.runs
-        if r["status"] in ("failed", "timed_out")
-    ]
+    runs = [(r["state"], r["error"], r["next_state"]) for r in line.runs if r["status"] in ("failed", "timed_out")]
     if line.program.spec.error_handling == "continue" and line.seq:
         runs = (
             host.store.rows(
@@ -122,18 +112,14 @@ def _failures(host: "Host", line: Line) -> list[str]:
             + runs
         )
     return [
-        f"{state}: {error['message']}"
-        for state, error, following in runs
-        if not _was_handled(line, state, following)
+        f"{state}: {error['message']}" for state, error, following in runs if not _was_handled(line, state, following)
     ]
 
 
 def _was_handled(line: Line, state: str, following: str) -> bool:
     """Whether a failed run was tried again or caught."""
     step = line.program.steps[state]
-    return following == state or following in {
-        clause.next for clause in getattr(step.state, "catch", [])
-    }
+    return following == state or following in {clause.next for clause in getattr(step.state, "catch", [])}
 
 
 def _continue(

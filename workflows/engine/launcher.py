@@ -56,29 +56,21 @@ class Launcher:
             self.beat = time.monotonic()
             await asyncio.sleep(0.5)
 
-    def launch(
-        self, line: Line, activity: Activity, parameters: Any, run: Launch
-    ) -> None:
+    def launch(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
         """Start an activity, from any thread."""
         self._loop.call_soon_threadsafe(self._start, line, activity, parameters, run)
 
-    def _start(
-        self, line: Line, activity: Activity, parameters: Any, run: Launch
-    ) -> None:
+    def _start(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
         task = self._loop.create_task(self._attend(line, activity, parameters, run))
         self._tasks[id(line)] = task
         line.on_stop = lambda: self._loop.call_soon_threadsafe(task.cancel)
         if line.cancelled.is_set():
             task.cancel()
 
-    async def _attend(
-        self, line: Line, activity: Activity, parameters: Any, run: Launch
-    ) -> None:
+    async def _attend(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
         reports = _Reports(self._store, line)
         flusher = self._loop.create_task(reports.flush_forever())
-        work = self._loop.create_task(
-            self._work(line, activity, parameters, run, reports)
-        )
+        work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
         output, error = None, None
         try:
             output = await self._in_time(work, run, reports)
@@ -100,9 +92,7 @@ class Launcher:
         line.on_stop = None
         self._done(
             line,
-            Finished(
-                run.given, run.started, output=output, error=error, signal=run.signal
-            ),
+            Finished(run.given, run.started, output=output, error=error, signal=run.signal),
         )
 
     async def _work(
@@ -125,13 +115,9 @@ class Launcher:
             resumed=run.resumed,
             cancelled=line.cancelled,
         )
-        return activity.dump_output(
-            await activity.function(activity.parse_input(parameters), context)
-        )
+        return activity.dump_output(await activity.function(activity.parse_input(parameters), context))
 
-    async def _in_time(
-        self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports"
-    ) -> Any:
+    async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports") -> Any:
         """The result of ``work``; raises ``TimeoutError`` past its timeout, or past its heartbeat's silence."""
         deadline = self._loop.time() + run.timeout.total_seconds()
         silence = run.heartbeat.total_seconds() if run.heartbeat else None
@@ -143,17 +129,9 @@ class Launcher:
             if done:
                 return work.result()
             if self._loop.time() >= deadline:
-                raise TimeoutError(
-                    f"the activity did not end within {format_duration(run.timeout)}"
-                )
-            if (
-                silence is not None
-                and time.monotonic() - reports.heard_at >= silence
-                and run.heartbeat
-            ):
-                raise TimeoutError(
-                    f"the activity was silent for {format_duration(run.heartbeat)}"
-                )
+                raise TimeoutError(f"the activity did not end within {format_duration(run.timeout)}")
+            if silence is not None and time.monotonic() - reports.heard_at >= silence and run.heartbeat:
+                raise TimeoutError(f"the activity was silent for {format_duration(run.heartbeat)}")
 
     async def _give_up(self, work: "asyncio.Task[Any]") -> None:
         """Cancel ``work`` and wait a little; code that ignores cancellation is left behind and named."""
@@ -197,9 +175,7 @@ class _Reports:
                 "node_id": self._line.state,
                 "level": report.level,
                 "message": report.message,
-                "event": "activity.log"
-                if report.percent is None
-                else "activity.progress",
+                "event": "activity.log" if report.percent is None else "activity.progress",
                 "fields": fields or None,
                 "logged_at": report.at.isoformat(),
             }  # fmt: skip

@@ -13,6 +13,8 @@ from uuid import UUID
 from workflows.activities.context import Identity
 from workflows.engine.program import Program, Step
 
+_UNKNOWN: Any = object()
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionFacts:
@@ -54,7 +56,7 @@ class Line:
     failures: int
     interruptions: int
     variables: dict[str, Any]
-    previous: Any
+    first_previous: Any
     caught: Any
     waiting_for: str
     wait_signal: str
@@ -66,6 +68,9 @@ class Line:
     others_transitions: int
     entered_at: datetime
     load: Callable[["Line", frozenset[str]], dict[str, Any]]
+    load_previous: Callable[["Line"], Any]
+    stored_variables: dict[str, Any]
+    was_waiting: bool  # what the row says of waits and catches must be cleared with the next transition
 
     outputs: dict[str, Any] = field(default_factory=dict)
     loaded: bool = False
@@ -74,6 +79,21 @@ class Line:
     is_lost: bool = False
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_stop: Callable[[], None] | None = None
+    _previous: Any = _UNKNOWN
+    _texts: tuple[str, str, str] | None = None
+
+    @property
+    def previous(self) -> Any:
+        """The output of the state before, which Pass, Choice, Wait and Succeed hand on."""
+        if self._previous is _UNKNOWN:
+            self._previous = self.first_previous if self.first_previous is not None else None
+            if self.visit > 1 and (stored := self.load_previous(self)) is not None:
+                self._previous = stored
+        return self._previous
+
+    @previous.setter
+    def previous(self, value: Any) -> None:
+        self._previous = value
 
     @property
     def program(self) -> Program:
@@ -101,9 +121,7 @@ class Line:
         """``{output, error}`` of the last ended visit of ``state`` that is visible from here, or None."""
         found = self.outputs.get(state)
         if found is None and not self.loaded:
-            self.outputs = (
-                self.load(self, self.program.bodies[self.body].needs) | self.outputs
-            )
+            self.outputs = self.load(self, self.program.bodies[self.body].needs) | self.outputs
             self.loaded = True
             found = self.outputs.get(state)
         return found

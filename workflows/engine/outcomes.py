@@ -87,16 +87,12 @@ def succeeded(
             **_timing(line, started),
         )
         return BranchEnd("success", output=stored)
-    line.log(
-        "info", "state.succeeded", f"{step.name} succeeded", **_timing(line, started)
-    )
+    line.log("info", "state.succeeded", f"{step.name} succeeded", **_timing(line, started))
     move(line, following)
     return GOES
 
 
-def failed(
-    line: Line, error: WorkflowError, *, given: Any = None, started: datetime
-) -> Outcome:
+def failed(line: Line, error: WorkflowError, *, given: Any = None, started: datetime) -> Outcome:
     """The attempt failed: retry if the policy allows, else go where a ``catch`` says, else end the branch.
 
     Under ``errorHandling: continue`` an uncaught failure is recorded and the branch goes on (contract 5).
@@ -148,9 +144,7 @@ def failed(
             line.outputs[step.name] = {"error": body}
         move(line, caught.next)
         return GOES
-    goes_on = (
-        mode == "continue" and not isinstance(error, Canceled) and step.next is not None
-    )
+    goes_on = mode == "continue" and not isinstance(error, Canceled) and step.next is not None
     _record(
         line,
         step,

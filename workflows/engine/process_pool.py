@@ -176,9 +176,7 @@ class ProcessPool:
         """End every child."""
         children = [*self._idle, *self._busy]
         self._idle.clear()
-        await asyncio.gather(
-            *(child.end(gently=False) for child in children), return_exceptions=True
-        )
+        await asyncio.gather(*(child.end(gently=False) for child in children), return_exceptions=True)
 
 
 async def _answer(child: ActivityProcess, sink: Callable[[Report], None]) -> Any:

@@ -77,17 +77,13 @@ def compile_program(document: Any, checksum: str) -> Program:
     try:
         spec = schema.WorkflowSpec.model_validate(document)
     except ValueError as error:
-        raise PermanentError(
-            f"the stored spec cannot be read: {error}", name="InvalidSpec"
-        ) from None
+        raise PermanentError(f"the stored spec cannot be read: {error}", name="InvalidSpec") from None
     steps: dict[str, Step] = {}
     bodies: dict[str, Body] = {}
     for key, owner, states in walk_bodies(spec):
         following = next_map(states)
         for state in states:
-            steps[state.name] = _step(
-                state, key, following[state.name], spec.error_handling
-            )
+            steps[state.name] = _step(state, key, following[state.name], spec.error_handling)
         when = owner.when if isinstance(owner, schema.ParallelBranch) else None
         bodies[key] = Body(
             key=key,
@@ -117,9 +113,7 @@ def walk_bodies(
     yield from _inner(ROOT, spec.states)
 
 
-def _inner(
-    prefix: str, states: Iterable[schema.AnyState]
-) -> Iterator[tuple[str, Owner, list[schema.AnyState]]]:
+def _inner(prefix: str, states: Iterable[schema.AnyState]) -> Iterator[tuple[str, Owner, list[schema.AnyState]]]:
     for state in states:
         if isinstance(state, schema.ParallelState):
             for index, branch in enumerate(state.branches):
@@ -145,9 +139,7 @@ def join_body(prefix: str, state: str, branch: str) -> str:
 _NO_RETRY = RetryPolicy()
 
 
-def _step(
-    state: schema.AnyState, body: str, following: str | None, mode: schema.ErrorHandling
-) -> Step:
+def _step(state: schema.AnyState, body: str, following: str | None, mode: schema.ErrorHandling) -> Step:
     templates: dict[str, Template] = {}
 
     def add(key: str, value: Any) -> None:
@@ -161,9 +153,7 @@ def _step(
             known = registry.all().get(state.resource)
             if known is not None:
                 timeout = known.timeout
-                defaults = RetryPolicy(
-                    max_attempts=known.max_attempts, backoff_coefficient=known.backoff
-                )
+                defaults = RetryPolicy(max_attempts=known.max_attempts, backoff_coefficient=known.backoff)
         case schema.PassState():
             add("result", state.result)
             add("parameters", state.parameters)

@@ -78,9 +78,7 @@ class Pump:
 
     # -- what the driver needs ----------------------------------------------------------------------------------
 
-    def launch(
-        self, line: Line, activity: Activity, parameters: Any, run: Launch
-    ) -> None:
+    def launch(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
         """Run an activity off the driver threads."""
         self._launcher.launch(line, activity, parameters, run)
 
@@ -115,9 +113,7 @@ class Pump:
             self._drain()
 
     def _must_end(self) -> bool:
-        if self._should_stop() or (
-            self._ends_at is not None and time.monotonic() > self._ends_at
-        ):
+        if self._should_stop() or (self._ends_at is not None and time.monotonic() > self._ends_at):
             self._stopping.set()
         if os.getppid() != self._parent:
             log.error("the parent process is gone; stopping")
@@ -147,11 +143,7 @@ class Pump:
     def _drive(self, line: Line, finished: Finished | None) -> None:
         held = False
         try:
-            held = (
-                self._driver.drive(line)
-                if finished is None
-                else self._driver.resume(line, finished)
-            )
+            held = self._driver.drive(line) if finished is None else self._driver.resume(line, finished)
         except Exception:
             # The lease runs out and the branch is tried again; nothing else may suffer.
             log.exception("driving branch %s failed", line.id)
@@ -161,19 +153,12 @@ class Pump:
                 self.driven += 1
                 if not held:
                     self._lines.pop(id(line), None)
-                was_full = (
-                    self._busy == self._threads - 1
-                    or len(self._lines) == self._capacity - 1
-                )
+                was_full = self._busy == self._threads - 1 or len(self._lines) == self._capacity - 1
             if was_full:
                 self._wake.set()
 
     def _activity_done(self, line: Line, finished: Finished) -> None:
-        cut_short = (
-            isinstance(finished.error, Canceled)
-            and self._stopping.is_set()
-            and not line.stop
-        )
+        cut_short = isinstance(finished.error, Canceled) and self._stopping.is_set() and not line.stop
         if line.is_lost or cut_short:
             with self._lock:
                 self._lines.pop(id(line), None)
@@ -196,9 +181,7 @@ class Pump:
             control_block.beat()
             self._beat()
             if time.monotonic() - self._launcher.beat > STUCK_LOOP_SECONDS:
-                log.critical(
-                    "an activity blocks the event loop; leaving, so that others can take over"
-                )
+                log.critical("an activity blocks the event loop; leaving, so that others can take over")
                 os._exit(70)
             if self._abandon.wait(every):
                 break
@@ -236,9 +219,7 @@ class Pump:
 
     def _confirm_lost(self, line: Line) -> None:
         """A branch that is not ours any more: its activity is stopped, its result will not count."""
-        rows = self.store.rows(
-            "SELECT epoch, status FROM workflows_branch WHERE id = %s", (line.id,)
-        )
+        rows = self.store.rows("SELECT epoch, status FROM workflows_branch WHERE id = %s", (line.id,))
         with self._lock:
             still_held = id(line) in self._lines
         if still_held and (not rows or rows[0][0] != line.epoch):
@@ -289,9 +270,7 @@ class Pump:
         self._abandon.set()
         try:
             with direct_connection() as connection:
-                connection.execute(
-                    "DELETE FROM workflows_process WHERE id = %s", (self.id,)
-                )
+                connection.execute("DELETE FROM workflows_process WHERE id = %s", (self.id,))
         except psycopg.Error:
             log.warning("could not sign off: the database is away")
         self.store.close()

@@ -60,9 +60,7 @@ def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> 
             for execution in gone:
                 _remove_files(execution)
             log.info("retention removed %d executions", len(gone))
-    connection.execute(
-        "DELETE FROM workflows_process WHERE heartbeat_at < now() - interval '10 minutes'"
-    )
+    connection.execute("DELETE FROM workflows_process WHERE heartbeat_at < now() - interval '10 minutes'")
     connection.execute("DELETE FROM workflows_secret WHERE expires_at < now()")
     connection.execute(
         "DELETE FROM workflows_specdocument s WHERE s.created_at < now() - interval '1 day' "

@@ -38,19 +38,52 @@ WITH moved AS (
         state_entered_at = CASE WHEN b.visit <> %(visit)s THEN now() ELSE b.state_entered_at END,
         activity = %(activity)s,
         variables = COALESCE(%(variables)s::jsonb, b.variables),
-        previous = %(previous)s::jsonb,
         caught = %(caught)s::jsonb,
         waiting_for = %(waiting_for)s,
         wait_signal = %(wait_signal)s,
         wake_at = COALESCE(%(wake_at)s::timestamptz, now() + %(wake_in)s::interval),
         open_children = %(open_children)s,
         ready_at = CASE WHEN %(status)s = 'running' THEN b.ready_at ELSE now() END,
-        lease_owner = CASE WHEN %(status)s = 'running' THEN b.lease_owner END,
-        lease_expires_at = CASE WHEN %(status)s = 'running' THEN now() + %(lease)s::interval END
+        lease_expires_at = now() + %(lease)s::interval
     FROM workflows_execution e
     WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running' AND e.id = b.execution_id
     RETURNING b.id, b.execution_id, b.status, b.stop
 ), {_WRITE_HISTORY}
+SELECT status, stop FROM moved
+"""
+
+# The most frequent transition, a state done and the next one entered, with as little for the server to do as possible:
+# one run and one log line as plain values, and only the columns that change.
+STEP = """
+WITH moved AS (
+    UPDATE workflows_branch b SET
+        seq = b.seq + 1,
+        status = CASE WHEN e.pause_requested_at IS NULL THEN 'running' ELSE 'held' END,
+        state = %(state)s,
+        visit = %(visit)s,
+        attempt = 1,
+        failures = 0,
+        interruptions = 0,
+        state_entered_at = now(),
+        activity = %(activity)s,
+        variables = COALESCE(%(variables)s::jsonb, b.variables),
+        lease_expires_at = now() + %(lease)s::interval
+    FROM workflows_execution e
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running' AND e.id = b.execution_id
+    RETURNING b.id, b.execution_id, b.status, b.stop
+), runs AS (
+    INSERT INTO workflows_staterun (execution_id, branch_id, state, visit, attempt, type, activity, status, input,
+        output, error, next_state, assigned, started_at, ended_at, worker, epoch, reused)
+    SELECT execution_id, id, %(r_state)s, %(r_visit)s, %(r_attempt)s, %(r_type)s, %(r_activity)s, %(r_status)s,
+        %(r_input)s::jsonb, %(r_output)s::jsonb, NULL, %(state)s, %(r_assigned)s::jsonb, %(r_started_at)s::timestamptz,
+        %(r_ended_at)s::timestamptz, %(worker)s, %(epoch)s, false
+    FROM moved
+), logs AS (
+    INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message, fields, logged_at)
+    SELECT execution_id, id, %(l_node_id)s, %(l_level)s, %(l_event)s, %(l_message)s, %(l_fields)s::jsonb,
+        %(l_logged_at)s::timestamptz
+    FROM moved
+)
 SELECT status, stop FROM moved
 """
 
@@ -59,7 +92,7 @@ END_BRANCH = f"""
 WITH moved AS (
     UPDATE workflows_branch b SET
         seq = b.seq + 1, status = %(status)s, output = %(output)s::jsonb, error = %(error)s::jsonb,
-        ended_at = now(), lease_owner = NULL, lease_expires_at = NULL, activity = '', waiting_for = '',
+        ended_at = now(), lease_expires_at = NULL, activity = '', waiting_for = '',
         wait_signal = '', wake_at = NULL, state = %(state)s, visit = %(visit)s, attempt = %(attempt)s,
         variables = COALESCE(%(variables)s::jsonb, b.variables)
     WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running'
@@ -75,7 +108,7 @@ WITH locked AS MATERIALIZED (
 ), moved AS (
     UPDATE workflows_branch b SET
         seq = b.seq + 1, status = %(status)s, output = NULL, error = %(error)s::jsonb,
-        ended_at = now(), lease_owner = NULL, lease_expires_at = NULL, activity = '', waiting_for = '',
+        ended_at = now(), lease_expires_at = NULL, activity = '', waiting_for = '',
         wait_signal = '', wake_at = NULL, state = %(state)s, visit = %(visit)s, attempt = %(attempt)s,
         variables = COALESCE(%(variables)s::jsonb, b.variables)
     FROM locked
@@ -159,15 +192,32 @@ FROM workflows_execution e WHERE e.id = %s
 
 SPEC = "SELECT document FROM workflows_specdocument WHERE checksum = %s"
 
-# What states are visible from a branch: for each name the newest ended visit in the branch that it must lie under.
+# What states are visible from a branch. An ``own`` state lies in the branch ``anchor`` itself, another one in a branch
+# below it; what was reused from an earlier execution lies in the root branch. Newest ended visit of each.
 OUTPUTS = """
+WITH wanted AS (
+    SELECT * FROM unnest(%(states)s::text[], %(bodies)s::text[], %(anchors)s::uuid[], %(owns)s::bool[])
+        AS w(state, body, anchor, own)
+), places AS (
+    SELECT state, anchor AS branch FROM wanted WHERE own
+    UNION
+    SELECT w.state, %(root)s FROM wanted w WHERE NOT own
+    UNION
+    SELECT w.state, b.id FROM wanted w JOIN workflows_branch b
+        ON b.execution_id = %(execution)s AND b.body = w.body AND w.anchor = ANY(b.ancestors)
+    WHERE NOT own
+)
 SELECT DISTINCT ON (r.state) r.state, r.status, r.output, r.error
-FROM unnest(%(states)s::text[], %(bodies)s::text[], %(anchors)s::uuid[]) AS w(state, body, anchor)
-JOIN workflows_staterun r ON r.execution_id = %(execution)s AND r.state = w.state
-JOIN workflows_branch b ON b.id = r.branch_id
+FROM places p JOIN workflows_staterun r
+    ON r.execution_id = %(execution)s AND r.branch_id = p.branch AND r.state = p.state
 WHERE r.status IN ('success', 'failed', 'timed_out')
-    AND (r.reused OR (b.body = w.body AND (b.id = w.anchor OR w.anchor = ANY(b.ancestors))))
 ORDER BY r.state, r.id DESC
+"""
+
+# The output of the state before, as Pass, Choice and Wait hand it on.
+PREVIOUS = """
+SELECT output FROM workflows_staterun WHERE execution_id = %s AND branch_id = %s AND NOT reused
+    AND (status = 'success' OR next_state <> state) AND status <> 'interrupted' ORDER BY visit DESC, attempt DESC LIMIT 1
 """
 
 # One statement keeps every lease of a pump, and the status of executions whose start found them locked. Rows that

@@ -9,7 +9,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from workflows.activities.registry import registry
 from workflows.engine import artifacts, statements
 from workflows.engine.line import ExecutionFacts, Line
+from workflows.engine.prepared import PreparedStatement
 from workflows.engine.program import Program, compile_program
 from workflows.errors import PermanentError
 
@@ -36,6 +37,19 @@ CLAIM_LOCK = 0x706F696D  # serialises claims under concurrency limits
 # What says that the database is away rather than that a statement is wrong.
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 _RETRY_SECONDS = 0.25
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_STEP = PreparedStatement(
+    "poimen_step",
+    statements.STEP,
+    {
+        "id": "uuid",
+        "epoch": "bigint",
+        "seq": "bigint",
+        "visit": "int",
+        "r_visit": "int",
+        "r_attempt": "int",
+    },
+)
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -50,13 +64,9 @@ class Stopping(Exception):
 def dumps(value: Any) -> str:
     """JSON text that PostgreSQL can store; raises :class:`PermanentError` for NaN and NUL, which it cannot."""
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        text = _ENCODER.encode(value)
     except (ValueError, TypeError) as error:
-        raise PermanentError(
-            f"the value is not JSON: {error}", name="InvalidOutput"
-        ) from None
+        raise PermanentError(f"the value is not JSON: {error}", name="InvalidOutput") from None
     if "\\u0000" in text and _NUL.search(text):
         raise PermanentError(
             "the value holds a NUL character, which cannot be stored",
@@ -65,9 +75,7 @@ def dumps(value: Any) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise PermanentError(
-            "the value holds text that is not Unicode", name="InvalidOutput"
-        ) from None
+        raise PermanentError("the value holds text that is not Unicode", name="InvalidOutput") from None
     return text
 
 
@@ -86,6 +94,7 @@ class Store:
         self.worker = worker
         self.lease = timedelta(seconds=settings.POIMEN_LEASE_SECONDS)
         self._is_stopping = is_stopping
+        self._thread = threading.local()
         self._facts: dict[UUID, ExecutionFacts] = {}
         self._facts_lock = threading.Lock()
         self._limits_checked_at = 0.0
@@ -112,6 +121,9 @@ class Store:
         """
         while True:
             try:
+                held = getattr(self._thread, "connection", None)
+                if held is not None and not held.closed:
+                    return work(held)
                 with self._pool.connection() as connection:
                     return work(connection)
             except AWAY as error:
@@ -123,11 +135,24 @@ class Store:
                 )
                 time.sleep(_RETRY_SECONDS)
 
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Let this thread keep one connection for what follows; saves a trip to the pool per statement."""
+        try:
+            connection = self._pool.getconn()
+        except AWAY:
+            yield  # it is away: each statement waits for it by itself
+            return
+        self._thread.connection = connection
+        try:
+            yield
+        finally:
+            self._thread.connection = None
+            self._pool.putconn(connection)
+
     def rows(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
         """Read; waits while the database is away."""
-        return self._patiently(
-            lambda connection: connection.execute(sql, parameters).fetchall()
-        )
+        return self._patiently(lambda connection: connection.execute(sql, parameters).fetchall())
 
     def write(self, sql: str, parameters: Any = None) -> None:
         """One harmless-to-repeat write."""
@@ -151,11 +176,7 @@ class Store:
             "owner": self.owner,
             "lease": self.lease,
         }
-        activities = {
-            a.name: a.max_concurrency
-            for a in registry.all().values()
-            if a.max_concurrency
-        }
+        activities = {a.name: a.max_concurrency for a in registry.all().values() if a.max_concurrency}
         if not activities and not self._customers_are_limited():
             rows = self.rows(statements.CLAIM, parameters)
         else:
@@ -166,9 +187,7 @@ class Store:
 
             def claim(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (CLAIM_LOCK,))
-                return cursor.execute(
-                    statements.CLAIM_WITHIN_LIMITS, parameters
-                ).fetchall()
+                return cursor.execute(statements.CLAIM_WITHIN_LIMITS, parameters).fetchall()
 
             rows = self.transaction(claim)
         return [line for row in rows if (line := self._line(row)) is not None]
@@ -190,9 +209,11 @@ class Store:
         return Line(
             execution=facts, id=id, body=body, name=name, index=index, ancestors=list(ancestors), parent=parent,
             parent_visit=parent_visit, parent_attempt=parent_attempt, item=item, state=state, visit=visit,
-            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables, previous=previous,
+            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables, first_previous=previous,
             caught=caught, waiting_for=waiting_for, wait_signal=wait_signal, wake_at=wake_at, is_due=is_due,
             stop=stop, epoch=epoch, seq=seq, others_transitions=0, entered_at=entered_at, load=self.load_outputs,
+            load_previous=self.load_previous, stored_variables=variables,
+            was_waiting=bool(waiting_for) or caught is not None,
         )  # fmt: skip
 
     def facts(self, execution: UUID) -> ExecutionFacts | None:
@@ -233,36 +254,38 @@ class Store:
             return {}
         chain = [*line.ancestors, line.id]
         bodies = _chain_of_bodies(line.body)
-        wanted: list[tuple[str, str, UUID]] = []
+        wanted: list[tuple[str, str, UUID, bool]] = []
         for state in states:
             body = line.program.body_of(state)
             anchor = max(
-                i
-                for i, mine in enumerate(bodies)
-                if body == mine or mine == "" or body.startswith(mine + "/")
+                i for i, mine in enumerate(bodies) if body == mine or mine == "" or body.startswith(f"{mine}/")
             )
-            wanted.append((state, body, chain[anchor]))
+            wanted.append((state, body, chain[anchor], body == bodies[anchor]))
+        names, keys, anchors, owns = (list(column) for column in zip(*wanted, strict=True))
         rows = self.rows(
             statements.OUTPUTS,
             {
-                "states": [w[0] for w in wanted],
-                "bodies": [w[1] for w in wanted],
-                "anchors": [w[2] for w in wanted],
+                "states": names,
+                "bodies": keys,
+                "anchors": anchors,
+                "owns": owns,
+                "root": chain[0],
                 "execution": line.execution.id,
             },
         )
         return {
-            state: {"output": artifacts.fetch(output)}
-            if status == "success"
-            else {"error": error}
+            state: {"output": artifacts.fetch(output)} if status == "success" else {"error": error}
             for state, status, output, error in rows
         }
 
+    def load_previous(self, line: Line) -> Any:
+        """The output of the state that ended before the one under the cursor; None at the start."""
+        rows = self.rows(statements.PREVIOUS, (line.execution.id, line.id))
+        return rows[0][0] if rows else None
+
     def transitions_of_others(self, line: Line) -> int:
         """How many transitions the other branches of the execution have made."""
-        return int(
-            self.rows(statements.TRANSITIONS, (line.execution.id, line.id))[0][0]
-        )
+        return int(self.rows(statements.TRANSITIONS, (line.execution.id, line.id))[0][0])
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -276,7 +299,6 @@ class Store:
         wake_at: datetime | None = None,
         wake_in: timedelta | None = None,
         open_children: int = 0,
-        variables_changed: bool = True,
         also: Callable[[psycopg.Cursor[Any]], None] | None = None,
         locking: bool = False,
     ) -> str:
@@ -285,34 +307,85 @@ class Store:
         Returns the status the branch has afterwards: ``held`` if the execution is being paused. Sets ``line.stop``.
         Raises :class:`StaleLease` if the line has lost its lease, in which case nothing was written.
         """
-        parameters = self._history(line) | {
-            "status": status,
-            "state": line.state,
-            "visit": line.visit,
-            "attempt": line.attempt,
-            "failures": line.failures,
-            "interruptions": line.interruptions,
-            "activity": line.step.resource,
-            "variables": dumps(line.variables) if variables_changed else None,
-            "previous": None if line.previous is None else dumps(line.previous),
-            "caught": None if line.caught is None else dumps(line.caught),
-            "waiting_for": waiting_for,
-            "wait_signal": wait_signal,
-            "wake_at": wake_at,
-            "wake_in": wake_in,
-            "open_children": open_children,
-            "lease": self.lease,
-        }
-        row = self._guarded(line, statements.ADVANCE, parameters, also, locking=locking)
+        if status == "running" and also is None and not waiting_for and not line.was_waiting and self._is_step(line):
+            row = self._guarded(line, _STEP, self._step_parameters(line), None)
+        else:
+            row = self._guarded(
+                line,
+                statements.ADVANCE,
+                self._history(line)
+                | {
+                    "status": status,
+                    "state": line.state,
+                    "visit": line.visit,
+                    "attempt": line.attempt,
+                    "failures": line.failures,
+                    "interruptions": line.interruptions,
+                    "activity": line.step.resource,
+                    "variables": self._changed_variables(line),
+                    "caught": None if line.caught is None else dumps(line.caught),
+                    "waiting_for": waiting_for,
+                    "wait_signal": wait_signal,
+                    "wake_at": wake_at,
+                    "wake_in": wake_in,
+                    "open_children": open_children,
+                    "lease": self.lease,
+                },
+                also,
+                locking=locking,
+            )
+            line.was_waiting = bool(waiting_for) or line.caught is not None
         if row is not None:
             line.stop = line.stop or row[1]
             status = row[0]
-        line.waiting_for, line.wait_signal, line.wake_at = (
-            waiting_for,
-            wait_signal,
-            wake_at,
-        )
+        line.stored_variables = line.variables
+        line.waiting_for, line.wait_signal, line.wake_at = waiting_for, wait_signal, wake_at
         return status
+
+    def _is_step(self, line: Line) -> bool:
+        """Whether what the line has to write is one successful run and one log line, and a fresh state follows."""
+        return (
+            len(line.runs) == 1
+            and len(line.logs) == 1
+            and line.runs[0]["error"] is None
+            and line.attempt == 1
+            and line.failures == 0
+            and line.interruptions == 0
+        )
+
+    def _step_parameters(self, line: Line) -> dict[str, Any]:
+        run, entry = line.runs[0], line.logs[0]
+        return {
+            "id": line.id,
+            "epoch": line.epoch,
+            "seq": line.seq,
+            "worker": self.worker,
+            "lease": self.lease,
+            "state": line.state,
+            "visit": line.visit,
+            "activity": line.step.resource,
+            "variables": self._changed_variables(line),
+            "r_state": run["state"],
+            "r_visit": run["visit"],
+            "r_attempt": run["attempt"],
+            "r_type": run["type"],
+            "r_activity": run["activity"],
+            "r_status": run["status"],
+            "r_input": None if run["input"] is None else dumps(run["input"]),
+            "r_output": None if run["output"] is None else dumps(run["output"]),
+            "r_assigned": None if run["assigned"] is None else dumps(run["assigned"]),
+            "r_started_at": run["started_at"],
+            "r_ended_at": run["ended_at"],
+            "l_node_id": entry["node_id"],
+            "l_level": entry["level"],
+            "l_event": entry["event"],
+            "l_message": entry["message"],
+            "l_fields": None if entry["fields"] is None else _loggable(entry["fields"]),
+            "l_logged_at": entry["logged_at"],
+        }
+
+    def _changed_variables(self, line: Line) -> str | None:
+        return None if line.variables is line.stored_variables else dumps(line.variables)
 
     def end(
         self,
@@ -333,14 +406,12 @@ class Store:
             "attempt": line.attempt,
             "variables": dumps(line.variables) if line.variables else None,
         }
-        self._guarded(
-            line, sql, self._history(line) | shared | parameters, also, locking=locking
-        )
+        self._guarded(line, sql, self._history(line) | shared | parameters, also, locking=locking)
 
     def _guarded(
         self,
         line: Line,
-        sql: str,
+        sql: str | PreparedStatement,
         parameters: dict[str, Any],
         also: Callable[..., None] | None,
         *,
@@ -352,6 +423,8 @@ class Store:
         def run(connection: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
             nonlocal tries
             tries += 1
+            if isinstance(sql, PreparedStatement):
+                return sql.execute(connection, parameters)
             if also is None and not locking:
                 return connection.execute(sql, parameters, prepare=True).fetchone()
             with connection.transaction(), connection.cursor() as cursor:
@@ -371,9 +444,7 @@ class Store:
 
     def _was_ours(self, line: Line) -> bool:
         """Whether the branch is one transition further under our own epoch: only our lost answer can have done that."""
-        rows = self.rows(
-            "SELECT epoch, seq FROM workflows_branch WHERE id = %s", (line.id,)
-        )
+        rows = self.rows("SELECT epoch, seq FROM workflows_branch WHERE id = %s", (line.id,))
         return bool(rows) and rows[0] == (line.epoch, line.seq + 1)
 
     def _history(self, line: Line) -> dict[str, Any]:
@@ -423,7 +494,7 @@ class Store:
         )
 
 
-def _loggable(entries: list[dict[str, Any]]) -> str:
+def _loggable(entries: Any) -> str:
     """Log lines as JSON; what PostgreSQL cannot store is replaced, for a log must never fail a step."""
     try:
         return dumps(entries)

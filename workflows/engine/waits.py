@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -56,6 +57,7 @@ class WithSignal:
         return run
 
 
+@cache
 def home() -> Path:
     """Where workspaces and artifacts live."""
     return Path(settings.POIMEN_HOME)
@@ -85,9 +87,7 @@ def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:
         try:
             until = datetime.fromisoformat(text)
         except (TypeError, ValueError):
-            raise InvalidInput(
-                f"until: {text!r} is not a moment; write it like 2030-01-31T08:00:00Z"
-            ) from None
+            raise InvalidInput(f"until: {text!r} is not a moment; write it like 2030-01-31T08:00:00Z") from None
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
     if (length or (until or started) - started) > MAX_WAIT:
         raise InvalidInput(f"a Wait may last {MAX_WAIT.days} days")
@@ -96,35 +96,25 @@ def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:
         "state.waiting",
         f"{line.state} waits " + (f"for {length}" if length else f"until {until}"),
     )
-    store.advance(
-        line, status="waiting", waiting_for="timer", wake_at=until, wake_in=length
-    )
+    store.advance(line, status="waiting", waiting_for="timer", wake_at=until, wake_in=length)
     settle(store, line)
     return False
 
 
 def enter_signal(store: Store, line: Line, started: datetime) -> Outcome | bool | Any:
     """A WaitForSignal state: take a signal that is there, else park; past the timeout fail with Timeout."""
-    name = line.wait_signal or str(
-        line.step.templates["signal"].resolve(LineScope(line))
-    )
+    name = line.wait_signal or str(line.step.templates["signal"].resolve(LineScope(line)))
     line.wait_signal = name
     signal = awaited_signal(store, line)
     if signal is not None:
-        outcome = outcomes.succeeded(
-            line, signal.payload, given={"signal": name}, started=line.entered_at
-        )
+        outcome = outcomes.succeeded(line, signal.payload, given={"signal": name}, started=line.entered_at)
         return WithSignal(outcome, signal)
     if line.waiting_for == "signal":
         if line.is_due:
             raise ActivityTimeout(f"no signal {name!r} arrived in time")
-        return park_for_signal(
-            store, line, name, wake_at=line.wake_at, waiting_for="signal"
-        )
+        return park_for_signal(store, line, name, wake_at=line.wake_at, waiting_for="signal")
     line.log("info", "state.waiting", f"{line.state} waits for the signal {name}")
-    return park_for_signal(
-        store, line, name, wake_in=line.step.timeout, waiting_for="signal"
-    )
+    return park_for_signal(store, line, name, wake_in=line.step.timeout, waiting_for="signal")
 
 
 def awaited_signal(store: Store, line: Line) -> TakenSignal | None:
@@ -176,9 +166,7 @@ def park_again(store: Store, line: Line) -> bool:
             wake_at=line.wake_at,
             waiting_for=line.waiting_for,
         )
-    store.advance(
-        line, status="waiting", waiting_for=line.waiting_for, wake_at=line.wake_at
-    )
+    store.advance(line, status="waiting", waiting_for=line.waiting_for, wake_at=line.wake_at)
     settle(store, line)
     return False
 
