@@ -198,8 +198,32 @@ def end_child(host: "Host", line: Line, outcome: BranchEnd, also: Also) -> None:
             also(cursor)
         _after_child(cursor, line, outcome)
 
+    if also is None and outcome.status == "success" and _is_item(line):
+        _end_item(host, line, parameters)
+        return
     host.store.end(line, statements.END_BRANCH, parameters, follow, locking=True)
     host.wake()
+
+
+def _is_item(line: Line) -> bool:
+    return line.body.endswith("/*") and not line.stop
+
+
+def _end_item(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
+    """End a Map item that succeeded; the next one takes over this worker, if nothing else waits for it."""
+    first = line.program.steps[line.program.bodies[line.body].start]
+    is_limited = bool(first.resource) and first.activity.max_concurrency is not None
+    parameters |= {
+        "takes_over": not (is_limited or host.is_stopping()),
+        "owner": host.store.owner,
+        "lease": host.store.lease,
+    }
+    row = host.store.end(line, statements.END_ITEM, parameters)
+    left, id, epoch, seq, status, *rest = row if row is not None else (-1, None, 0, 0, "")
+    if status == "running":
+        host.adopt(line.successor(id, epoch, seq, *rest))
+    elif id is not None or left == 0:
+        host.wake()
 
 
 def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:

@@ -50,6 +50,9 @@ class Host(Protocol):
     def is_stopping(self) -> bool:
         """Whether branches should be given back at their next boundary."""
 
+    def adopt(self, line: Line) -> None:
+        """Drive a branch whose lease came with the end of its sibling."""
+
     def wake(self) -> None:
         """Look for ready branches: some were made just now."""
 

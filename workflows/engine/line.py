@@ -5,7 +5,7 @@ Refuses to touch the database itself: what it lacks it gets through the loader i
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -108,14 +108,22 @@ class Line:
     @property
     def identity(self) -> Identity:
         """Who is running, as activities see it."""
-        return Identity(
-            str(self.execution.id),
-            str(self.execution.customer),
-            str(self.id),
-            self.state,
-            self.visit,
-            self.attempt,
-        )
+        if self._texts is None:
+            self._texts = (str(self.execution.id), str(self.execution.customer), str(self.id))
+        return Identity(*self._texts, self.state, self.visit, self.attempt)
+
+    def successor(
+        self, id: UUID, epoch: int, seq: int, name: str, index: int, item: Any, state: str, variables: dict[str, Any]
+    ) -> "Line":
+        """The line of a sibling that takes over this one's worker: a fresh branch of the same parent and body."""
+        return replace(
+            self,
+            id=id, epoch=epoch, seq=seq, name=name, index=index, item=item, state=state, variables=variables,
+            stored_variables=variables, visit=1, attempt=1, failures=0, interruptions=0, first_previous=None,
+            caught=None, waiting_for="", wait_signal="", wake_at=None, is_due=False, stop="", was_waiting=False,
+            others_transitions=0, entered_at=datetime.now(UTC), outputs={}, loaded=False, runs=[], logs=[],
+            is_lost=False, cancelled=threading.Event(), on_stop=None, _previous=_UNKNOWN, _texts=None,
+        )  # fmt: skip
 
     def knows(self, state: str) -> Any:
         """``{output, error}`` of the last ended visit of ``state`` that is visible from here, or None."""

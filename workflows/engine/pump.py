@@ -82,6 +82,13 @@ class Pump:
         """Run an activity off the driver threads."""
         self._launcher.launch(line, activity, parameters, run)
 
+    def adopt(self, line: Line) -> None:
+        """Drive a branch that was leased in passing."""
+        with self._lock:
+            self._lines[id(line)] = line
+            self._busy += 1
+        self._pool.submit(self._drive, line, None)
+
     def is_stopping(self) -> bool:
         """Whether branches are given back at their next boundary."""
         return self._stopping.is_set()

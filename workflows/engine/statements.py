@@ -101,6 +101,58 @@ WITH moved AS (
 SELECT 1 FROM moved
 """
 
+BRANCH_COLUMNS = (
+    "id, execution_id, body, name, index, ancestors, parent_id, parent_visit, parent_attempt, item, state, visit, "
+    "attempt, failures, interruptions, variables, previous, caught, waiting_for, wait_signal, wake_at, "
+    "COALESCE(wake_at <= now(), false) AS is_due, stop, epoch, seq, COALESCE(state_entered_at, now()) AS entered_at"
+)
+
+NEXT_COLUMNS = ", ".join(
+    f"next.{name}" for name in ("id", "epoch", "seq", "status", "name", "index", "item", "state", "variables")
+)
+
+# A Map item succeeds: the parent counts down, and the next queued item takes over slot and worker in the same commit.
+# Where other work is ready too, the next item queues up with it instead, so that priorities hold.
+END_ITEM = f"""
+WITH locked AS MATERIALIZED (
+    SELECT id, pause_requested_at IS NOT NULL AS is_paused FROM workflows_execution WHERE id = %(execution)s
+    FOR NO KEY UPDATE
+), moved AS (
+    UPDATE workflows_branch b SET
+        seq = b.seq + 1, status = %(status)s, output = %(output)s::jsonb, ended_at = now(), lease_expires_at = NULL,
+        activity = '', waiting_for = '', wait_signal = '', wake_at = NULL, state = %(state)s, visit = %(visit)s,
+        attempt = %(attempt)s, variables = COALESCE(%(variables)s::jsonb, b.variables)
+    FROM locked
+    WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.seq = %(seq)s AND b.status = 'running'
+        AND b.execution_id = locked.id
+    RETURNING b.id, b.execution_id, b.parent_id, b.parent_visit, b.parent_attempt
+), {_WRITE_HISTORY}, parent AS (
+    UPDATE workflows_branch p SET
+        open_children = p.open_children - 1,
+        status = CASE WHEN p.open_children > 1 THEN p.status WHEN locked.is_paused THEN 'held' ELSE 'ready' END,
+        ready_at = CASE WHEN p.open_children > 1 THEN p.ready_at ELSE now() END
+    FROM moved, locked
+    WHERE p.id = moved.parent_id AND p.visit = moved.parent_visit AND p.attempt = moved.parent_attempt
+        AND p.status = 'waiting' AND p.waiting_for = 'children'
+    RETURNING p.id, p.visit, p.attempt, p.open_children
+), next AS (
+    UPDATE workflows_branch n SET
+        status = CASE WHEN locked.is_paused THEN 'held' WHEN %(takes_over)s AND NOT EXISTS (
+            SELECT 1 FROM workflows_branch o WHERE o.status = 'ready') THEN 'running' ELSE 'ready' END,
+        epoch = n.epoch + 1, lease_owner = %(owner)s, lease_expires_at = now() + %(lease)s::interval,
+        state_entered_at = now(), ready_at = now()
+    FROM locked
+    WHERE n.id = (
+        SELECT q.id FROM workflows_branch q JOIN parent ON q.parent_id = parent.id
+            AND q.parent_visit = parent.visit AND q.parent_attempt = parent.attempt
+        WHERE q.status = 'queued' ORDER BY q.index LIMIT 1
+        FOR UPDATE OF q SKIP LOCKED)  -- the snapshot is older than the lock: look at the rows as they are now
+    RETURNING n.*
+)
+SELECT COALESCE((SELECT open_children FROM parent), -1), {NEXT_COLUMNS}
+FROM moved LEFT JOIN next ON true
+"""  # noqa: S608
+
 # The root branch of an execution nobody waits for ends, and the execution with it: one statement, one commit.
 END_EXECUTION = f"""
 WITH locked AS MATERIALIZED (
@@ -124,12 +176,6 @@ WITH locked AS MATERIALIZED (
 ), {_WRITE_HISTORY}
 SELECT 1 FROM moved
 """
-
-BRANCH_COLUMNS = (
-    "id, execution_id, body, name, index, ancestors, parent_id, parent_visit, parent_attempt, item, state, visit, "
-    "attempt, failures, interruptions, variables, previous, caught, waiting_for, wait_signal, wake_at, "
-    "COALESCE(wake_at <= now(), false) AS is_due, stop, epoch, seq, COALESCE(state_entered_at, now()) AS entered_at"
-)
 
 _TAKE = f"""
 claimed AS (

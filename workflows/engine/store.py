@@ -395,10 +395,11 @@ class Store:
         also: Callable[..., None] | None = None,
         *,
         locking: bool = False,
-    ) -> None:
+    ) -> tuple[Any, ...] | None:
         """End the line's branch with one of the ``END_*`` statements; raises :class:`StaleLease` like advance.
 
-        With ``locking`` the execution, and those it is a child of, are locked first.
+        With ``locking`` the execution, and those it is a child of, are locked first. Returns the statement's row,
+        None if it was lost with the connection.
         """
         shared = {
             "state": line.state,
@@ -406,7 +407,7 @@ class Store:
             "attempt": line.attempt,
             "variables": dumps(line.variables) if line.variables else None,
         }
-        self._guarded(line, sql, self._history(line) | shared | parameters, also, locking=locking)
+        return self._guarded(line, sql, self._history(line) | shared | parameters, also, locking=locking)
 
     def _guarded(
         self,

@@ -93,6 +93,7 @@ class Branch(models.Model):
                 models.F("priority").desc(), models.F("ready_at"), models.F("id"),
                 name="branch_ready", condition=models.Q(status="ready"),
             ),
+            models.Index(fields=["parent", "index"], name="branch_queued", condition=models.Q(status="queued")),
             models.Index(fields=["customer"], name="branch_running", condition=models.Q(status="running")),
             models.Index(
                 fields=["wake_at"], name="branch_due", condition=models.Q(status="waiting", wake_at__isnull=False)
