@@ -13,7 +13,7 @@ def parse_duration(text: str) -> timedelta:
 
     Raises ``ValueError`` with a sentence for anything else, negative and unit-less numbers included.
     """
-    if not isinstance(text, str) or not _WHOLE.fullmatch(text):
+    if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration; write it like 30s, 5m, 1h30m or 500ms")
     try:
         return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))

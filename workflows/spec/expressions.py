@@ -66,7 +66,7 @@ class Expression:
             raise ExpressionError(f"the expression {_shown(self.text)} failed: {explain(error)}") from error
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def compile_expression(text: str) -> Expression:
     """Parse JSONata (without the ``{% %}``); raises :class:`ExpressionError` saying what is wrong and where."""
     if not text.strip():

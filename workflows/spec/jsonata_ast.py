@@ -117,7 +117,8 @@ def _is_cheap(node: Any, *, at_root: bool, in_text: bool) -> bool:
                 return False
             return cheap(*(node.expressions or ()), *(part for pair in node.lhs_object or () for part in pair))
         case "condition":
-            return cheap(node.condition, node.then, *([] if node._else is None else [node._else]))
+            otherwise = node._else  # noqa: SLF001 - the library's name for a public part of its tree
+            return cheap(node.condition, node.then, *([] if otherwise is None else [otherwise]))
         case "block":
             return cheap(*node.expressions)
         case "function":

@@ -4,10 +4,10 @@ import sys
 
 _limit = sys.getrecursionlimit()
 
-from jsonata.jexception import JException  # type: ignore[import-untyped]
-from jsonata.jsonata import Jsonata  # type: ignore[import-untyped]
-from jsonata.regex_engine import RegexFlags  # type: ignore[import-untyped]
-from jsonata.utils import Utils  # type: ignore[import-untyped]
+from jsonata.jexception import JException  # noqa: E402
+from jsonata.jsonata import Jsonata  # noqa: E402
+from jsonata.regex_engine import RegexFlags  # noqa: E402
+from jsonata.utils import Utils  # noqa: E402
 
 # It raises the recursion limit to 10,000 frames, which turns deep input anywhere in the process into a crash.
 sys.setrecursionlimit(_limit)

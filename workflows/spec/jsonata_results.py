@@ -31,7 +31,7 @@ def plain_json(result: Any, max_bytes: int) -> Any:
             return None
         if isinstance(value, str):
             left -= len(value)
-            if not value.isascii() and _UNSTORABLE.search(value) or "\x00" in value:
+            if "\x00" in value or (not value.isascii() and _UNSTORABLE.search(value)):
                 raise ResultRefused("its result holds text that cannot be stored (NUL or half a surrogate pair)")
             return value
         if isinstance(value, bool):

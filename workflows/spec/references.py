@@ -26,6 +26,7 @@ _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _SEGMENT = re.compile(r"\.([^.\[\]{}]+)|\[(\d{1,9})\]")
 _ROOT = re.compile(r"[A-Za-z0-9_-]+")
 _KEYS_SHOWN = 8
+_LONGEST_CACHED = 500
 
 _MISSING: Final = object()
 
@@ -202,7 +203,6 @@ def expression_of(text: str) -> str:
     return text.strip()[2:-2]
 
 
-@lru_cache(maxsize=4096)
 def parse_text(text: str) -> Expression | tuple[str | Reference, ...]:
     """Return the expression that ``text`` is, or its literal pieces and references in order.
 
@@ -210,6 +210,11 @@ def parse_text(text: str) -> Expression | tuple[str | Reference, ...]:
     """
     if is_expression(text):
         return compile_expression(expression_of(text))
+    return _parse_references(text) if len(text) <= _LONGEST_CACHED else _parse_references.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)
+def _parse_references(text: str) -> tuple[str | Reference, ...]:
     parts: list[str | Reference] = []
     literal: list[str] = []
     end = 0

@@ -1,0 +1,209 @@
+"""Holds the Tasks of a spec against the activities there are: names, literal parameters, dependencies, outputs.
+
+Owns what needs the knowledge base; without one it is not asked. Never calls an activity.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema.exceptions import ValidationError  # type: ignore[import-untyped]
+
+from workflows.spec.document import child_path, join_path
+from workflows.spec.outline import Node
+from workflows.spec.report import Findings, shown
+
+
+class ActivityInfo(Protocol):
+    """What validation needs to know of an activity."""
+
+    @property
+    def name(self) -> str:
+        """Exact name."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of the input object."""
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """JSON Schema of the output object."""
+
+    @property
+    def dependencies(self) -> Collection[str]:
+        """Names of the activities that should have run before."""
+
+
+_KINDS: Final = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+_PYTHON_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+_ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "examples"})
+_TYPE_PARTS: Final = ("anyOf", "oneOf")
+
+
+def check_task(node: Node, activities: Mapping[str, ActivityInfo], findings: Findings) -> None:
+    """Add problems for the resource and the parameters of a Task."""
+    resource = node.text("resource")
+    if resource is None:
+        return
+    activity = activities.get(resource)
+    if activity is None:
+        message = f"unknown activity {shown(resource)}"
+        findings.add(f"{node.path}.resource", "unknown-activity", message, given=resource, candidates=activities)
+        return
+    schema = activity.input_schema
+    known: dict[str, Any] = schema.get("properties", {})
+    parameters = node.object("parameters")
+    path = f"{node.path}.parameters"
+    for name, value in parameters.items():
+        if name in known:
+            _check_parameter(activity, name, value, child_path(path, name), findings)
+        elif not schema.get("additionalProperties"):
+            message = f"{resource} has no parameter {shown(name)}"
+            findings.add(child_path(path, name), "unknown-parameter", message, given=name, candidates=known)
+    for name in schema.get("required", ()):
+        if name not in parameters:
+            findings.add(path, "missing-parameter", f"{resource} requires the parameter {shown(name)}")
+
+
+def check_dependencies(node: Node, activity: ActivityInfo, earlier: Collection[str], findings: Findings) -> None:
+    """Add a warning for each activity that ``activity`` builds on and that is not among the ``earlier`` ones."""
+    for needed in activity.dependencies:
+        if needed not in earlier:
+            message = f"{activity.name} builds on {needed}, and no state before this one runs it"
+            findings.add(f"{node.path}.resource", "missing-dependency", message)
+
+
+def lacks_output_field(activity: ActivityInfo, name: str) -> list[str] | None:
+    """Return the fields of the activity's output if ``name`` is certainly none of them, else None."""
+    schema = activity.output_schema
+    fields: dict[str, Any] = schema.get("properties", {})
+    return list(fields) if fields and name not in fields and not schema.get("additionalProperties") else None
+
+
+def _check_parameter(activity: ActivityInfo, name: str, value: Any, path: str, findings: Findings) -> None:
+    schema = activity.input_schema["properties"][name]
+    if is_dynamic(value) or _is_plainly_right(schema, value):
+        return
+    for error in _errors(_validator_of(activity), schema, value):
+        if _holds_dynamic(error.instance):
+            continue  # what a reference will bring is not known yet
+        where = join_path([*error.absolute_path])
+        full = path + (where if where.startswith("[") or not where else f".{where}")
+        code, message, candidates = _explain(error)
+        given = error.instance if isinstance(error.instance, str) else ""
+        findings.add(full, code, message, given=given, candidates=candidates)
+
+
+def _is_plainly_right(schema: dict[str, Any], value: Any) -> bool:
+    """Settle the most frequent case without the validator: a scalar of the one type that is asked for."""
+    expected = _PYTHON_KINDS.get(str(schema.get("type")))
+    if expected is None or not schema.keys() <= _ANNOTATIONS:
+        return False
+    return isinstance(value, expected) and (isinstance(value, bool) == (expected is bool))
+
+
+def _validator_of(activity: ActivityInfo) -> Draft202012Validator:
+    return _validator(_Schema(activity.input_schema))
+
+
+class _Schema:
+    """A schema as a key: the same object is the same key."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Schema) and other.schema is self.schema
+
+
+@lru_cache(maxsize=512)
+def _validator(key: _Schema) -> Draft202012Validator:
+    return Draft202012Validator(key.schema)
+
+
+def _errors(validator: Draft202012Validator, schema: dict[str, Any], value: Any) -> Iterator[ValidationError]:
+    """Yield what is wrong with ``value``; inside an alternative, the errors of the one that fits best."""
+    for error in validator.evolve(schema=schema).iter_errors(value):
+        yield from _narrowed(error)
+
+
+def _narrowed(error: ValidationError) -> Iterator[ValidationError]:
+    if error.validator not in _TYPE_PARTS or not error.context:
+        yield error
+        return
+    branches: dict[Any, list[ValidationError]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    right_type = [
+        errors for errors in branches.values() if not any(e.validator == "type" and not e.path for e in errors)
+    ]
+    if len(right_type) == 1:
+        for inner in right_type[0]:
+            inner.parent = error.parent
+            inner.path.extendleft(reversed(error.relative_path))
+            yield inner
+    else:
+        yield error
+
+
+def _explain(error: ValidationError) -> tuple[str, str, list[str]]:
+    """Return code, sentence and candidates for a suggestion."""
+    value, wanted = error.instance, error.validator_value
+    match error.validator:
+        case "type":
+            kinds = [wanted] if isinstance(wanted, str) else list(wanted)
+            expected = " or ".join(_KINDS.get(kind, kind) for kind in kinds)
+            return "parameter-type", f"this must be {expected}, not {shown(value)}", []
+        case "enum" | "const":
+            allowed = wanted if error.validator == "enum" else [wanted]
+            words = [word for word in allowed if isinstance(word, str)]
+            listed = ", ".join(shown(word) for word in allowed)
+            return "parameter-value", f"{shown(value)} is not allowed; it is one of {listed}", words
+        case "anyOf" | "oneOf":
+            types = [part.get("type") for part in wanted]
+            if all(isinstance(kind, str) for kind in types):
+                expected = " or ".join(_KINDS.get(kind, kind) for kind in types)
+                return "parameter-type", f"this must be {expected}, not {shown(value)}", []
+            return "parameter-value", f"{shown(value)} fits none of the forms that this parameter takes", []
+        case "minimum":
+            return "parameter-value", f"this must be at least {shown(wanted)}, not {shown(value)}", []
+        case "maximum":
+            return "parameter-value", f"this must be at most {shown(wanted)}, not {shown(value)}", []
+        case "minLength" | "minItems":
+            return "parameter-value", f"this must have a length of at least {wanted}", []
+        case "maxLength" | "maxItems":
+            return "parameter-value", f"this must have a length of at most {wanted}", []
+        case "pattern":
+            return "parameter-value", f"{shown(value)} does not have the form {shown(wanted, 120)}", []
+        case _:
+            return "parameter-value", error.message[:200], []
+
+
+def is_dynamic(value: Any) -> bool:
+    """Whether ``value`` is text with a reference or an expression in it."""
+    return isinstance(value, str) and ("${" in value or "{%" in value)
+
+
+def _holds_dynamic(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_dynamic(part) for part in value.values())
+    if isinstance(value, list):
+        return any(_holds_dynamic(part) for part in value)
+    return is_dynamic(value)
