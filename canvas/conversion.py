@@ -1,0 +1,116 @@
+"""From a sound canvas to the WorkflowSpec that runs it (contract-canvas 5.3, design section 4).
+
+Owns the shape: one chain becomes states with ``next``, every other canvas one Parallel whose branches are the maximal
+chains. Each node is one state under its own id. Refuses nothing: validation has said before what cannot be converted.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from canvas.catalogue import Catalogue
+from canvas.edges import Edge
+from canvas.graph import Graph
+from canvas.names import quoted
+from canvas.nodes import Node
+from canvas.parameters import OVERRIDES
+from canvas.validation import Canvas
+from workflows.spec import limits
+
+_MOST_CONCURRENT = 1_000
+
+
+def convert(canvas: Canvas, graph: Graph, name: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the spec of a canvas without errors as a document; the same canvas always gives the same document.
+
+    ``name`` names the workflow. ``metadata.activities`` keeps the fingerprint of each activity's schemas, so that a
+    spec can be told to be out of date. The config of the start node becomes the default inputs.
+    """
+    chains = [[state_of(node, canvas.configs[node.id]) for node in chain] for chain in graph.chains]
+    document: dict[str, Any] = {"name": name, "metadata": _metadata(canvas.nodes, catalogue)}
+    if canvas.start is not None and canvas.start.config:
+        document["input"] = dict(canvas.start.config)
+    heads = [chain[0].id for chain in graph.chains]
+    if len(chains) == 1 and not _when(canvas, graph, heads[0]):
+        states = _linked(chains[0])
+    else:
+        states = [_parallel(canvas, graph, dict(zip(heads, chains, strict=True)))]
+    return document | {"startAt": states[0]["name"], "states": states}
+
+
+def state_of(node: Node, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of ``node`` without ``next`` and ``end``; ``config`` has references that name ids.
+
+    ``_timeout`` and ``_retry`` in the config, else ``data.timeout`` and ``data.retry``, override what the activity
+    says of itself; a retry that is a number is the most attempts there are.
+    """
+    given = {key: value for key, value in config.items() if key not in OVERRIDES}
+    state: dict[str, Any] = {"name": node.id, "type": node.state_type}
+    if node.label != node.id:
+        state["comment"] = node.label
+    if node.state_type == "Task":
+        state |= {"resource": node.activity, "parameters": given}
+    else:
+        # What these states are told stands beside their type; a key they do not know, or that a canvas decides
+        # itself, is reported by the spec's validator or loses against the canvas.
+        state = given | state
+    timeout = config.get("_timeout", node.timeout)
+    retry = config.get("_retry", node.retry)
+    if timeout is not None:
+        state["timeout"] = timeout
+    if retry is not None:
+        state["retry"] = {"maxAttempts": retry} if isinstance(retry, int) and not isinstance(retry, bool) else retry
+    return state
+
+
+def _metadata(nodes: list[Node], catalogue: Catalogue) -> dict[str, Any]:
+    used = sorted({node.activity for node in nodes if node.activity})
+    known = {name: catalogue.find(name) for name in used}
+    return {"activities": {name: activity.fingerprint for name, activity in known.items() if activity is not None}}
+
+
+def _linked(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a chain of states in which each leads to the one after it, and the last ends."""
+    following = [{"next": after["name"]} for after in states[1:]]
+    return [state | way for state, way in zip(states, [*following, {"end": True}], strict=True)]
+
+
+def _parallel(canvas: Canvas, graph: Graph, chains: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Return the one state of a canvas that is no chain: a branch per chain, named like the chain's first node."""
+    branch_of = {state["name"]: head for head, states in chains.items() for state in states}
+    branches = []
+    for head, states in chains.items():
+        branch: dict[str, Any] = {"name": head}
+        if before := _ordered({branch_of[edge.source] for edge in graph.inputs[head]}, graph):
+            branch["dependsOn"] = before
+        if when := _when(canvas, graph, head):
+            branch["when"] = when
+        branches.append(branch | {"startAt": head, "states": _linked(states)})
+    name, count = "parallel", 1
+    while name in branch_of:
+        count += 1
+        name = f"parallel-{count}"
+    # The drawing says what waits for what; nothing in it says that only some of what is ready may run.
+    concurrency = max(limits.DEFAULT_MAX_CONCURRENCY, min(len(branches), _MOST_CONCURRENT))
+    return {"name": name, "type": "Parallel", "maxConcurrency": concurrency, "branches": branches, "end": True}
+
+
+def _ordered(node_ids: set[str], graph: Graph) -> list[str]:
+    return sorted(node_ids, key=graph.position.__getitem__)
+
+
+def _when(canvas: Canvas, graph: Graph, head: str) -> str | None:
+    """Return the condition under which a branch runs, or None if it runs with anything it depends on."""
+    ways = graph.ways_into(head)
+    if not any(edge.condition for edge in ways):
+        return None
+    terms = [_term(canvas, graph, edge) for edge in ways]
+    return "{% " + (terms[0] if len(terms) == 1 else " or ".join(f"({term})" for term in terms)) + " %}"
+
+
+def _term(canvas: Canvas, graph: Graph, edge: Edge) -> str:
+    """Return JSONata for "this edge was taken": its source ran, and its condition holds."""
+    ran = f"$exists({quoted(edge.source)}.output)"
+    if not edge.condition:
+        return ran
+    condition = canvas.conditions[edge.id]
+    return f"{ran} and ({condition})" if edge.source in graph.may_be_skipped else condition

@@ -1,0 +1,342 @@
+"""Whether a canvas makes sense, with everything that is wrong with it at once (contract-canvas 4).
+
+Owns the rules about nodes, edges, paths and parameters. Never raises, whatever it is given; what a state may say in
+detail is the spec language's business and checked on what the canvas compiles to (compilation).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx
+
+from canvas.catalogue import Catalogue
+from canvas.conditions import compile_condition, is_else
+from canvas.edges import Edge, fill_edges, read_edge
+from canvas.graph import Graph, find_cycles
+from canvas.names import Names, UnknownName, Use, quoted
+from canvas.nodes import Node, fill_nodes, read_node
+from canvas.parameters import complete_parameters
+from canvas.problems import Findings
+from workflows.spec import limits
+
+MAX_NODES = limits.MAX_STATES
+MAX_EDGES = 5 * MAX_NODES
+_NAMES_SHOWN = 20
+
+
+@dataclass(slots=True)
+class Canvas:
+    """A canvas that was read. ``graph`` is there when the edges are sound; only then it can be converted."""
+
+    nodes: list[Node] = field(default_factory=list)
+    start: Node | None = None
+    edges: list[Edge] = field(default_factory=list)
+    graph: Graph | None = None
+    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    conditions: dict[str, str] = field(default_factory=dict)
+
+
+def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple[Canvas, Findings]:
+    """Return the canvas as read and every problem found.
+
+    ``nodes`` and ``edges`` are what was sent, of any type. In ``Canvas.configs`` references name node ids and missing
+    required parameters are completed; ``Canvas.conditions`` holds the JSONata of each conditional edge by id.
+    """
+    findings, canvas = Findings(), Canvas()
+    read = _read_nodes(nodes, catalogue, findings)
+    by_id = {node.id: node for node in reversed(read)}
+    if read:
+        _check_ends(read, findings)
+    canvas.nodes = [node for node in read if node.kind == "activity"]
+    canvas.start = next((node for node in read if node.kind == "start"), None)
+    drawn, all_are_readable = _read_edges(edges, findings)
+    canvas.edges, all_have_ends = _check_edges(drawn, by_id, findings)
+    cycles = find_cycles(list(by_id.values()), canvas.edges)
+    for cycle in cycles:
+        _report_cycle(cycle, by_id, findings)
+    if all_are_readable and all_have_ends and not cycles and len(by_id) == len(read):
+        inner = [e for e in canvas.edges if by_id[e.source].kind == by_id[e.target].kind == "activity"]
+        entries = [e for e in canvas.edges if by_id[e.source].kind == "start" and by_id[e.target].kind == "activity"]
+        canvas.graph = Graph(canvas.nodes, inner, entries)
+        _check_entries(canvas.graph, findings)
+        _check_connections(canvas, read, canvas.graph, findings)
+    _check_references(canvas, by_id, findings)
+    declared = canvas.start.config if canvas.start is not None else None
+    complete_parameters(canvas.nodes, canvas.graph, canvas.configs, catalogue, declared or {}, findings)
+    return canvas, findings
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list[Node]:
+    if not isinstance(nodes, list):
+        findings.error("nodes-not-a-list", "nodes must be an array of objects")
+        return []
+    if len(nodes) > MAX_NODES:
+        findings.error("too-many-nodes", f"there are {len(nodes)} nodes; a canvas may have {MAX_NODES}")
+        return []
+    found = [read_node(raw, i, catalogue, findings) for i, raw in enumerate(fill_nodes(nodes, catalogue))]
+    read = [node for node in found if node is not None]
+    for node_id, count in Counter(node.id for node in read).items():
+        if count > 1:
+            findings.error(
+                "duplicate-node-id",
+                f'{count} nodes have the id "{node_id}"',
+                node_id=node_id,
+                suggestion="give each node an id of its own",
+            )
+    if not any(node.kind == "activity" for node in read):
+        findings.error(
+            "no-activity", "there is nothing to run on the canvas", suggestion="add at least one activity node"
+        )
+    return read
+
+
+def _check_ends(nodes: Iterable[Node], findings: Findings) -> None:
+    starts = [node for node in nodes if node.kind == "start"]
+    for extra in starts[1:]:
+        findings.error(
+            "several-starts",
+            f"there are {len(starts)} start nodes; a canvas has one",
+            node_id=extra.id,
+            suggestion="remove it and draw its edges from the first one",
+        )
+    if not starts:
+        findings.warning("no-start", "there is no start node: nodes without an incoming edge start")
+    if not any(node.kind == "end" for node in nodes):
+        findings.warning("no-end", "there is no end node: nodes without an outgoing edge end")
+
+
+def _read_edges(edges: object, findings: Findings) -> tuple[list[Edge], bool]:
+    if not isinstance(edges, list):
+        findings.error("edges-not-a-list", "edges must be an array of objects")
+        return [], False
+    if len(edges) > MAX_EDGES:
+        findings.error("too-many-edges", f"there are {len(edges)} edges; a canvas may have {MAX_EDGES}")
+        return [], False
+    found = [read_edge(raw, i, findings) for i, raw in enumerate(fill_edges(edges))]
+    return [edge for edge in found if edge is not None], None not in found
+
+
+# -- edges and paths --------------------------------------------------------------------------------------------
+
+
+def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Findings) -> tuple[list[Edge], bool]:
+    """Return the edges that join two nodes in a legal way, and whether every edge has two known ends."""
+    for edge_id, count in Counter(edge.id for edge in edges).items():
+        if count > 1:
+            findings.error("duplicate-edge-id", f'{count} edges have the id "{edge_id}"', edge_id=edge_id)
+    legal: dict[str, Edge] = {}
+    pairs: dict[tuple[str, str], str] = {}
+    all_have_ends = True
+    for edge in edges:
+        unknown = [end for end in (edge.source, edge.target) if end not in by_id]
+        for name in unknown:
+            all_have_ends = False
+            findings.error(
+                "unknown-node",
+                f'{edge.called} names "{name[:200]}", which is no node',
+                edge_id=edge.id,
+                suggestion=findings.did_you_mean(name, by_id),
+            )
+        if unknown or edge.id in legal:
+            continue
+        source, target = by_id[edge.source], by_id[edge.target]
+        known_pair = pairs.setdefault((edge.source, edge.target), edge.id)
+        if source is target:
+            findings.error("self-loop", f"{edge.called} leads back to its own node", edge_id=edge.id)
+        elif target.kind == "start":
+            findings.error("edge-into-start", f"{edge.called} leads into a start node", edge_id=edge.id)
+        elif source.kind == "end":
+            findings.error("edge-out-of-end", f"{edge.called} leaves an end node", edge_id=edge.id)
+        elif known_pair != edge.id:
+            findings.error(
+                "duplicate-edge",
+                f'{edge.called} is drawn twice; the other one is "{known_pair}"',
+                edge_id=edge.id,
+                suggestion="remove one of them",
+            )
+        else:
+            legal[edge.id] = edge
+            if edge.condition and target.kind == "end":
+                findings.error(
+                    "condition-into-end",
+                    f"{edge.called} has a condition, but an end node runs nothing that could be left out",
+                    edge_id=edge.id,
+                    suggestion="remove the condition",
+                )
+    return list(legal.values()), all_have_ends
+
+
+def _report_cycle(cycle: list[str], by_id: Mapping[str, Node], findings: Findings) -> None:
+    shown = [by_id[node].called for node in cycle[:_NAMES_SHOWN]]
+    more = [f"{len(cycle) - _NAMES_SHOWN} more"] if len(cycle) > _NAMES_SHOWN else []
+    findings.error(
+        "cycle",
+        f"the edges go in a circle: {' → '.join([*shown, *more, shown[0]])}",
+        node_id=cycle[0],
+        node_ids=tuple(cycle),
+        suggestion="remove one of these edges",
+    )
+
+
+def _check_entries(graph: Graph, findings: Findings) -> None:
+    for node in graph.order:
+        for edge in graph.entries[node.id] if graph.inputs[node.id] else ():
+            if edge.condition:
+                findings.error(
+                    "condition-on-redundant-edge",
+                    f"{edge.called} has a condition, but {node.called} has other incoming edges and waits for those",
+                    edge_id=edge.id,
+                    suggestion="remove this edge, or put the condition on the others",
+                )
+            else:
+                findings.warning(
+                    "redundant-start-edge",
+                    f"{edge.called} changes nothing: {node.called} waits for its other incoming edges",
+                    edge_id=edge.id,
+                )
+
+
+def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings: Findings) -> None:
+    drawn = networkx.Graph()
+    drawn.add_nodes_from(node.id for node in nodes)
+    drawn.add_edges_from((edge.source, edge.target) for edge in canvas.edges)
+    by_id = {node.id: node for node in nodes}
+    alone = [node for node in nodes if not drawn.degree(node.id)] if len(nodes) > 1 else []
+    for node in alone:
+        what = "activity" if node.kind == "activity" else f"{node.kind} node"
+        findings.unfinished(
+            "isolated-node",
+            f"the {what} {node.called} has no edges",
+            node_id=node.id,
+            suggestion="connect it or remove it",
+        )
+    groups = [sorted(group) for group in networkx.connected_components(drawn) if len(group) > 1]
+    if len(groups) > 1:
+        firsts = ", ".join(by_id[group[0]].called for group in groups[:_NAMES_SHOWN])
+        findings.unfinished(
+            "several-parts",
+            f"the canvas falls into {len(groups)} parts that are not connected; they hold {firsts}",
+            suggestion="connect the parts, for example from a start node",
+        )
+    isolated = {node.id for node in alone}
+    if canvas.start is not None and canvas.start.id not in isolated:
+        _check_reachable(graph, isolated, findings)
+    if any(node.kind == "end" and node.id not in isolated for node in nodes):
+        leaving = {edge.source for edge in canvas.edges}
+        for node in canvas.nodes:
+            if node.id not in leaving and node.id not in isolated:
+                findings.warning(
+                    "dead-end", f"{node.called} has no edge to an end node; it ends there all the same", node_id=node.id
+                )
+
+
+def _check_reachable(graph: Graph, isolated: set[str], findings: Findings) -> None:
+    reached: set[str] = set()
+    for node in graph.order:
+        if graph.entries[node.id] or any(edge.source in reached for edge in graph.inputs[node.id]):
+            reached.add(node.id)
+        elif node.id not in isolated:
+            findings.error(
+                "unreachable",
+                f"{node.called} cannot be reached from the start node",
+                node_id=node.id,
+                suggestion="draw an edge to it, or remove it",
+            )
+
+
+# -- references, conditions, parameters -------------------------------------------------------------------------
+
+
+def _check_references(canvas: Canvas, by_id: Mapping[str, Node], findings: Findings) -> None:
+    """Fill ``canvas.configs`` and ``canvas.conditions`` with references that name ids; report those that cannot."""
+    names = Names.of(by_id.values())
+    known_names = sorted({*names.ids, *(label for label, node_id in names.labels.items() if node_id)})
+
+    for node in canvas.nodes:
+
+        def used(use: Use, node: Node = node) -> None:
+            _check_use(canvas.graph, use, node, findings)
+
+        def unknown(fault: UnknownName, node: Node = node) -> None:
+            hint = findings.did_you_mean(fault.name, known_names)
+            findings.error(fault.code, f"{node.called}: {fault}", node_id=node.id, suggestion=hint)
+
+        canvas.configs[node.id] = names.rewrite(dict(node.config or {}), used, unknown)
+    siblings: dict[str, list[Edge]] = {}
+    for edge in canvas.edges:
+        if edge.condition and not is_else(edge.condition):
+            _compile_edge(canvas, edge, by_id, names, findings)
+            siblings.setdefault(edge.source, []).append(edge)
+    for edge in canvas.edges:
+        if is_else(edge.condition):
+            _compile_else(canvas, edge, siblings.get(edge.source, []), findings)
+
+
+def _check_use(graph: Graph | None, use: Use, node: Node, findings: Findings, edge: Edge | None = None) -> None:
+    where: dict[str, Any] = {"node_id": node.id} if edge is None else {"edge_id": edge.id}
+    reader = node.called if edge is None else edge.called
+    if use.node == node.id:
+        # The condition of an edge may read the node it leaves: that one has run by then.
+        if edge is None:
+            findings.error("reference-not-before", f"{reader}: {use.text} reads the node's own output", **where)
+    elif graph is None:
+        return
+    elif not graph.is_before(use.node, node.id):
+        findings.error(
+            "reference-not-before",
+            f"{reader}: {use.text} reads a node that is not certain to run before it",
+            suggestion=f"draw a path of edges from {use.node} to {node.id}",
+            **where,
+        )
+    elif not use.has_default and not graph.runs_before(use.node, node.id):
+        findings.warning(
+            "reference-may-be-skipped",
+            f"{reader}: {use.text} fails when {use.node} was skipped",
+            suggestion="give it a default, as in ${Node.output.field:-none}",
+            **where,
+        )
+
+
+def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: Names, findings: Findings) -> None:
+    source = by_id[edge.source]
+    output = "workflow.input" if source.kind == "start" else f"{quoted(source.id)}.output"
+
+    def used(use: Use) -> None:
+        if source.kind == "activity":
+            _check_use(canvas.graph, use, source, findings, edge)
+        else:
+            findings.error(
+                "reference-not-before", f"{edge.called}: {use.text} is read before any node has run", edge_id=edge.id
+            )
+
+    try:
+        canvas.conditions[edge.id] = compile_condition(edge.condition, output, names, used)
+    except UnknownName as fault:
+        hint = findings.did_you_mean(fault.name, names.ids)
+        findings.error(fault.code, f"{edge.called}: {fault}", edge_id=edge.id, suggestion=hint)
+    except ValueError as fault:
+        findings.error(
+            "bad-condition",
+            f"the condition of {edge.called} is not understood: {fault}",
+            edge_id=edge.id,
+            suggestion='write a comparison such as riskLevel == "high", or {% JSONata %}',
+        )
+
+
+def _compile_else(canvas: Canvas, edge: Edge, siblings: list[Edge], findings: Findings) -> None:
+    if not siblings:
+        findings.error(
+            "bad-condition",
+            f"{edge.called} is taken when no other condition of its node holds, but there is no other",
+            edge_id=edge.id,
+            suggestion="give another edge of the node a condition",
+        )
+    elif all(other.id in canvas.conditions for other in siblings):
+        others = " or ".join(f"({canvas.conditions[other.id]})" for other in siblings)
+        # "or false" makes a truth value of a comparison with something that is not there.
+        canvas.conditions[edge.id] = f"$not({others} or false)"
