@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection, transaction
 from django.db.models import Avg, Count, F, Q
 
@@ -24,6 +24,7 @@ from workflows.models import ApprovalGate, ApprovalVote, Execution, Role
 from workflows.models.approval import GateStatus
 from workflows.models.execution import TERMINAL
 
+SIGNAL_PREFIX = "approval:"  # see ApprovalGate.signal_name; nobody else may send these
 MAX_APPROVALS = 20
 MAX_REASON = 4000
 _SWEEP = 500
@@ -98,7 +99,12 @@ def open_gate(
 
 
 def vote(
-    gate_id: UUID, user: AbstractBaseUser, *, approve: bool, reason: str = "", now: datetime | None = None
+    gate_id: UUID,
+    user: User | AnonymousUser,
+    *,
+    approve: bool,
+    reason: str = "",
+    now: datetime | None = None,
 ) -> ApprovalGate:
     """Count the vote of ``user`` and return the gate as it is then; a decision wakes the waiting branch.
 
@@ -111,7 +117,7 @@ def vote(
         gate = _locked(gate_id)
         if gate is None:
             raise VoteRefused("unknown", "there is no such approval")
-        if not access.may_act(user, gate.customer_id, Role.APPROVER):
+        if isinstance(user, AnonymousUser) or not access.may_act(user, gate.customer_id, Role.APPROVER):
             raise VoteRefused("not-allowed", f"deciding this needs the role {Role.APPROVER.value}")
         if gate.status == GateStatus.PENDING and moment > gate.expires_at:
             _decide(gate, GateStatus.EXPIRED, moment)
@@ -174,7 +180,7 @@ def _locked(gate_id: UUID) -> ApprovalGate | None:
     return ApprovalGate.objects.select_for_update(no_key=True, of=("self",)).filter(pk=gate_id).first()
 
 
-def _count(gate: ApprovalGate, user: AbstractBaseUser, *, approve: bool, reason: str, moment: datetime) -> None:
+def _count(gate: ApprovalGate, user: User, *, approve: bool, reason: str, moment: datetime) -> None:
     started_by = Execution.objects.values_list("created_by", flat=True).get(pk=gate.execution_id)
     if approve and gate.required_approvals > 1 and user.get_username() == started_by:
         raise VoteRefused(

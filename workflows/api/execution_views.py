@@ -1,0 +1,166 @@
+"""``/executions``: list, read, ask for cancel, pause, resume, a signal or a rerun (contract-rest-api 2.4-2.6)."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from workflows import approvals, control, submission
+from workflows.access import access_of, customer_of, role_required
+from workflows.activities.context import LEVELS
+from workflows.api.executions import execution_body, executions_of, full_execution_body, list_bodies
+from workflows.api.logs import DEFAULT_LINES, MAX_LINES
+from workflows.api.requests import Conflict, JsonValue, Reason, Strict, checked, id_in_path, paged
+from workflows.models import Execution, ExecutionStatus, Role
+
+
+class ListFilter(serializers.Serializer[Any]):
+    """Query of the list."""
+
+    status = serializers.ChoiceField(choices=ExecutionStatus.choices, required=False)
+    workflowId = serializers.UUIDField(required=False)  # noqa: N815 - the key of the contract
+
+
+class ReadOptions(serializers.Serializer[Any]):
+    """Query of one execution: how many log lines, from which level up."""
+
+    logs = serializers.IntegerField(min_value=0, max_value=MAX_LINES, default=DEFAULT_LINES)
+    level = serializers.ChoiceField(choices=LEVELS, default="info")
+
+
+class SignalBody(Strict):
+    """A signal; sent twice with one ``dedupeKey`` it arrives once."""
+
+    name = serializers.CharField(max_length=128)
+    payload = JsonValue(required=False, allow_null=True, default=None)
+    dedupeKey = serializers.CharField(required=False, max_length=255, default=None)  # noqa: N815
+
+
+class RerunBody(Strict):
+    """Where to start again; left out: from the beginning."""
+
+    fromState = serializers.CharField(required=False, max_length=128, default=None)  # noqa: N815
+
+
+class ExecutionList(APIView):
+    """``GET /executions``: newest first, a bare array; the total is in the header ``X-Total-Count``."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request) -> Response:
+        """Answer a page, filtered by ``status`` and ``workflowId``."""
+        wanted = checked(ListFilter, request.query_params)
+        rows = executions_of(customer_of(request))
+        if "status" in wanted:
+            rows = rows.filter(status=wanted["status"])
+        if "workflowId" in wanted:
+            rows = rows.filter(workflow=wanted["workflowId"])
+        executions, response = paged(request, rows)
+        response.data = list_bodies(executions)
+        return response
+
+
+class ExecutionDetail(APIView):
+    """``GET /executions/{id}``."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, execution_id: str) -> Response:
+        """Answer the execution with its outputs, once it has ended, and its newest log lines."""
+        options = checked(ReadOptions, request.query_params)
+        execution = executions_of(customer_of(request)).filter(pk=id_in_path(execution_id)).first()
+        if execution is None:
+            raise Http404
+        return Response(full_execution_body(execution, lines=options["logs"], level=options["level"]))
+
+
+class _Action(APIView):
+    """A request to a running execution; 404 if it is not the customer's, 409 if it cannot be done now."""
+
+    permission_classes = (role_required(Role.OPERATOR),)
+
+    def own(self, request: Request, execution_id: str) -> UUID:
+        """The id, if the execution belongs to the customer; raises 404."""
+        pk = id_in_path(execution_id)
+        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
+            raise Http404
+        return pk
+
+    def answer(self, request: Request, pk: UUID, code: int) -> Response:
+        """The execution as it is now, without outputs and logs."""
+        execution = executions_of(customer_of(request)).get(pk=pk)
+        return Response(full_execution_body(execution, lines=0), status=code)
+
+
+class _ReasonedAction(_Action):
+    request_it: Callable[..., Execution]
+    code: int = status.HTTP_202_ACCEPTED
+
+    def post(self, request: Request, execution_id: str) -> Response:
+        """Take ``{reason?}`` and ask for it; asking twice is asking once."""
+        pk = self.own(request, execution_id)
+        reason = checked(Reason, request.data)["reason"]
+        try:
+            type(self).request_it(pk, by=access_of(request).actor, reason=reason)
+        except control.NotPossible as error:
+            raise Conflict(str(error)) from error
+        return self.answer(request, pk, self.code)
+
+
+class CancelExecution(_ReasonedAction):
+    """``POST /executions/{id}/cancel``: 202; what runs is asked to stop, the rest ends at once."""
+
+    request_it = staticmethod(control.request_cancel)
+
+
+class PauseExecution(_ReasonedAction):
+    """``POST /executions/{id}/pause``: 202; each branch stops at its next state boundary."""
+
+    request_it = staticmethod(control.request_pause)
+
+
+class ResumeExecution(_ReasonedAction):
+    """``POST /executions/{id}/resume``: 200; goes on where the pause stopped."""
+
+    request_it = staticmethod(control.request_resume)
+    code = status.HTTP_200_OK
+
+
+class SignalExecution(_Action):
+    """``POST /executions/{id}/signal``: 202 with ``{id, name, new}``."""
+
+    def post(self, request: Request, execution_id: str) -> Response:
+        """Take ``{name, payload?, dedupeKey?}`` and deliver it to the branch that waits, or will wait, for it."""
+        pk = self.own(request, execution_id)
+        body = checked(SignalBody, request.data)
+        if body["name"].startswith(approvals.SIGNAL_PREFIX):
+            raise ValidationError(
+                {"name": ["approvals are decided by vote, not by signal: POST /approvals/{id}/approve"]}
+            )
+        try:
+            signal, is_new = control.send_signal(
+                pk, body["name"], body["payload"], dedupe_key=body["dedupeKey"], by=access_of(request).actor
+            )
+        except control.NotPossible as error:
+            raise Conflict(str(error)) from error
+        return Response({"id": str(signal.pk), "name": signal.name, "new": is_new}, status=status.HTTP_202_ACCEPTED)
+
+
+class RerunExecution(_Action):
+    """``POST /executions/{id}/rerun``: 201 with the new execution."""
+
+    def post(self, request: Request, execution_id: str) -> Response:
+        """Take ``{fromState?}`` and start a new execution that reuses what ran before that state."""
+        pk = self.own(request, execution_id)
+        state = checked(RerunBody, request.data)["fromState"]
+        try:
+            execution = submission.rerun_execution(pk, from_state=state, by=access_of(request).actor)
+        except submission.NotRerunnable as error:
+            raise Conflict(str(error)) from error
+        return Response(execution_body(execution), status=status.HTTP_201_CREATED)

@@ -1,0 +1,127 @@
+"""What an execution said: the newest lines for its body, and pages that a tailing reader can follow without a gap."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from workflows import secrets
+from workflows.access import customer_of, role_required
+from workflows.activities.context import LEVELS, LogLevel
+from workflows.api.requests import checked, id_in_path
+from workflows.api.timestamps import rfc3339
+from workflows.models import Execution, LogEntry, Role
+
+DEFAULT_LINES = 1000
+MAX_LINES = 10_000
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+# Rows of transactions older than every one that still runs: nothing can appear before them any more.
+_SETTLED = RawSQL("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", ())
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cursor:
+    """A place in a log: after the line ``id`` that transaction ``tx`` wrote. As text ``<tx>-<id>``."""
+
+    tx: int
+    id: int
+
+    def __str__(self) -> str:
+        return f"{self.tx}-{self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Cursor":
+        """Read the text form; raises ``ValueError``."""
+        found = _CURSOR.fullmatch(text)
+        if found is None:
+            raise ValueError("not a place in a log; take the cursor of an earlier answer")
+        return cls(int(found[1]), int(found[2]))
+
+
+def log_body(entry: LogEntry) -> dict[str, Any]:
+    """Return one line as ``{timestamp, nodeId, level, message, event?}`` (contract-rest-api 2.5)."""
+    body = {
+        "timestamp": rfc3339(entry.logged_at),
+        "nodeId": entry.node_id,
+        "level": entry.level,
+        "message": entry.message,
+    }
+    if entry.event:
+        body["event"] = entry.event
+    return body
+
+
+def newest_lines(execution_id: UUID, count: int, *, level: LogLevel = "info") -> list[dict[str, Any]]:
+    """Return the newest ``count`` lines at ``level`` or above, oldest first (one query, none for 0)."""
+    if count == 0:
+        return []
+    entries = list(_at(level, LogEntry.objects.filter(execution_id=execution_id)).order_by("-tx", "-id")[:count])
+    entries.reverse()
+    entries.sort(key=lambda entry: entry.logged_at)
+    return [log_body(entry) for entry in entries]
+
+
+def lines_after(
+    execution_id: UUID, after: Cursor | None, limit: int, *, level: LogLevel = "info"
+) -> tuple[list[LogEntry], bool]:
+    """Return up to ``limit`` lines after a place, in (tx, id) order, and whether more are there already (one query).
+
+    A line shows only once no running transaction could still write one before it, so following never skips.
+    """
+    rows = _at(level, LogEntry.objects.filter(execution_id=execution_id, tx__lt=_SETTLED))
+    if after is not None:
+        rows = rows.filter(Q(tx__gt=after.tx) | Q(pk__gt=after.id), tx__gte=after.tx)
+    entries = list(rows.order_by("tx", "id")[: limit + 1])
+    return entries[:limit], len(entries) > limit
+
+
+def _at(level: LogLevel, rows: QuerySet[LogEntry]) -> QuerySet[LogEntry]:
+    return rows if level == "debug" else rows.filter(level__in=LEVELS[LEVELS.index(level) :])
+
+
+class _Place(serializers.Field[Cursor, str, str, Any]):
+    def to_internal_value(self, data: str) -> Cursor:
+        try:
+            return Cursor.parse(data)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class LogQuery(serializers.Serializer[Any]):
+    """``after`` is a cursor of an earlier answer; ``level`` the least level to show."""
+
+    after = _Place(required=False, default=None)
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LINES, default=DEFAULT_LINES)
+    level = serializers.ChoiceField(choices=LEVELS, default="info")
+
+
+class ExecutionLogs(APIView):
+    """``GET /executions/{id}/logs``: ``{logs, next, more}``; ask again with ``after=next`` to follow."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, execution_id: str) -> Response:
+        """Answer a page; every line carries its cursor."""
+        pk = id_in_path(execution_id)
+        query = checked(LogQuery, request.query_params)
+        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
+            raise Http404
+        after: Cursor | None = query["after"]
+        entries, more = lines_after(pk, after, query["limit"], level=query["level"])
+        lines = []
+        for entry in entries:
+            line = log_body(entry) | {"cursor": str(Cursor(entry.tx, entry.pk))}
+            if entry.fields:
+                line["fields"] = secrets.mask(entry.fields)
+            lines.append(line)
+        return Response({"logs": lines, "next": lines[-1]["cursor"] if lines else after and str(after), "more": more})

@@ -1,0 +1,94 @@
+"""What endpoints take from a request: ids, pages and bodies, checked before anything else happens.
+
+Refuses with 404 what cannot be an id and with 400, naming the field, what does not fit.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, QuerySet
+from django.http import Http404
+from rest_framework import serializers, status
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workflows.engine.store import dumps
+from workflows.errors import PermanentError
+
+Row = TypeVar("Row", bound=Model)
+
+MAX_LIMIT = 100
+MAX_PAGE = 100_000
+MAX_REASON = 4000
+
+
+class Conflict(APIException):
+    """409: the request is fine, but not for the state in which the object is."""
+
+    status_code = status.HTTP_409_CONFLICT
+    default_detail = "this is not possible now"
+    default_code = "conflict"
+
+
+class Strict(serializers.Serializer[Any]):
+    """A serializer that refuses keys it does not know: a misspelt option must not be silently ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the checked values; raises ``ValidationError`` for unknown keys too."""
+        if isinstance(data, Mapping):
+            unknown = sorted(set(map(str, data)) - set(self.fields))
+            if unknown:
+                known = ", ".join(self.fields) or "none"
+                raise serializers.ValidationError({key: [f"unknown key; known are: {known}"] for key in unknown})
+        return super().to_internal_value(data)
+
+
+class JsonValue(serializers.JSONField):
+    """Any JSON that PostgreSQL can store: no NUL characters, no broken Unicode, no infinities."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return ``data`` as it is; raises ``ValidationError`` if it cannot be stored."""
+        try:
+            dumps(data)
+        except (PermanentError, RecursionError) as error:
+            raise serializers.ValidationError(str(error)) from None
+        return data
+
+
+class Reason(Strict):
+    """The body of requests that may say why."""
+
+    reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=MAX_REASON)
+
+
+class Page(serializers.Serializer[Any]):
+    """``page`` counts from 1; ``limit`` is how many items a page has."""
+
+    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1)
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=10)
+
+
+def checked(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Return ``data`` as ``serializer`` understands it; raises ``ValidationError`` (400) naming every wrong field."""
+    form = serializer(data={} if data is None else data)
+    form.is_valid(raise_exception=True)
+    values: dict[str, Any] = form.validated_data
+    return values
+
+
+def id_in_path(text: str) -> UUID:
+    """Return the id; raises 404 for text that cannot be one, as for an id that does not exist."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404 from None
+
+
+def paged(request: Request, rows: QuerySet[Row]) -> tuple[list[Row], Response]:
+    """Return the rows of the asked page and a response that carries ``X-Total-Count``; the caller fills its body."""
+    page = checked(Page, request.query_params)
+    total = rows.count()
+    start = (page["page"] - 1) * page["limit"]
+    return list(rows[start : start + page["limit"]]), Response(headers={"X-Total-Count": str(total)})

@@ -1,0 +1,107 @@
+"""``GET /executions/{id}/states``: what each state did, attempt by attempt, and where the branches stand now."""
+
+from typing import Any
+
+from django.db.models import F
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from workflows import secrets
+from workflows.access import customer_of, role_required
+from workflows.api.executions import AT_A_STATE
+from workflows.api.requests import checked, id_in_path
+from workflows.api.timestamps import rfc3339
+from workflows.models import Branch, Execution, Role, StateRun
+
+MAX_RUNS = 1000
+
+
+class StatesQuery(serializers.Serializer[Any]):
+    """``after``: the ``next`` of an earlier answer; ``state``: only runs of that one."""
+
+    after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_RUNS, default=MAX_RUNS)
+    state = serializers.CharField(required=False, max_length=128)
+
+
+def run_body(run: StateRun) -> dict[str, Any]:
+    """Return an ended attempt as JSON; its branch must be loaded. Secrets are masked."""
+    body: dict[str, Any] = {
+        "id": run.pk,
+        "state": run.state,
+        "type": run.type,
+        "activity": run.activity or None,
+        "branch": _place(run.branch),
+        "visit": run.visit,
+        "attempt": run.attempt,
+        "status": run.status,
+        "input": secrets.mask(run.input),
+        "output": secrets.mask(run.output),
+        "startedAt": rfc3339(run.started_at),
+        "endedAt": rfc3339(run.ended_at),
+        "durationMs": round((run.ended_at - run.started_at).total_seconds() * 1000),
+        "worker": run.worker,
+        "reused": run.reused,
+    }
+    if run.error is not None:
+        body["error"] = secrets.mask(run.error)
+    if run.next_state:
+        body["next"] = run.next_state
+    return body
+
+
+def cursor_body(branch: Branch) -> dict[str, Any]:
+    """Return where a branch stands now as JSON, and what it waits for."""
+    body: dict[str, Any] = {
+        "state": branch.state,
+        "activity": branch.activity or None,
+        "branch": _place(branch),
+        "visit": branch.visit,
+        "attempt": branch.attempt,
+        "status": branch.status,
+        "since": branch.state_entered_at and rfc3339(branch.state_entered_at),
+    }
+    optional = {
+        "waitingFor": branch.waiting_for,
+        "signal": branch.wait_signal,
+        "wakeAt": branch.wake_at and rfc3339(branch.wake_at),
+    }
+    return body | {key: value for key, value in optional.items() if value}
+
+
+def _place(branch: Branch) -> dict[str, Any]:
+    place: dict[str, Any] = {"id": str(branch.pk), "name": branch.name or "root", "path": branch.body}
+    if branch.body.endswith("*"):
+        place["index"] = branch.index
+    return place
+
+
+class ExecutionStates(APIView):
+    """``{states, running, next}``: ended attempts, oldest first, a page at a time; and the cursors of the branches."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, execution_id: str) -> Response:
+        """Answer a page; ``next`` is null on the last."""
+        pk = id_in_path(execution_id)
+        query = checked(StatesQuery, request.query_params)
+        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
+            raise Http404
+        # Adding 0 keeps PostgreSQL from walking the primary key of everybody's history to find this one's rows.
+        runs = StateRun.objects.filter(execution=pk, pk__gt=query["after"]).alias(place=F("id") + 0).order_by("place")
+        cursors = Branch.objects.filter(execution=pk, status__in=AT_A_STATE).order_by("depth", "index", "pk")
+        if "state" in query:
+            runs, cursors = runs.filter(state=query["state"]), cursors.filter(state=query["state"])
+        page = list(runs.select_related("branch")[: query["limit"] + 1])
+        more = len(page) > query["limit"]
+        page = page[: query["limit"]]
+        return Response(
+            {
+                "states": [run_body(run) for run in page],
+                "running": [cursor_body(branch) for branch in cursors[:MAX_RUNS]],
+                "next": page[-1].pk if more else None,
+            }
+        )

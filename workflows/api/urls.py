@@ -1,0 +1,22 @@
+"""The paths of what runs. No trailing slashes (contract-rest-api 1)."""
+
+from django.urls import path
+
+from workflows.api import approvals, execution_views, logs, states
+
+urlpatterns = [
+    path("executions", execution_views.ExecutionList.as_view()),
+    path("executions/<str:execution_id>", execution_views.ExecutionDetail.as_view()),
+    path("executions/<str:execution_id>/cancel", execution_views.CancelExecution.as_view()),
+    path("executions/<str:execution_id>/pause", execution_views.PauseExecution.as_view()),
+    path("executions/<str:execution_id>/resume", execution_views.ResumeExecution.as_view()),
+    path("executions/<str:execution_id>/signal", execution_views.SignalExecution.as_view()),
+    path("executions/<str:execution_id>/rerun", execution_views.RerunExecution.as_view()),
+    path("executions/<str:execution_id>/states", states.ExecutionStates.as_view()),
+    path("executions/<str:execution_id>/logs", logs.ExecutionLogs.as_view()),
+    path("approvals", approvals.ApprovalList.as_view()),
+    path("approvals/stats", approvals.ApprovalStatistics.as_view()),
+    path("approvals/<str:gate_id>", approvals.ApprovalDetail.as_view()),
+    path("approvals/<str:gate_id>/approve", approvals.Approve.as_view()),
+    path("approvals/<str:gate_id>/reject", approvals.Reject.as_view()),
+]
