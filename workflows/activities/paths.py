@@ -15,7 +15,7 @@ from workflows.errors import PermanentError
 
 @dataclass(frozen=True)
 class Territory:
-    """Directories, all resolved. ``own`` wins over ``closed``, ``closed`` over ``shared``; ``base`` is the first own."""
+    """Directories, all resolved. ``own`` wins over ``closed``, and ``closed`` over ``shared``."""
 
     own: tuple[Path, ...]
     shared: tuple[Path, ...]
@@ -54,11 +54,10 @@ class Territory:
                 f"{field}: {shown!r} does not exist for this activity: it is outside the allowed directories, which "
                 "are the workspace and artifacts of its execution and POIMEN_REPO_ROOTS"
             )
-        needed = resolved if must_exist else resolved.parent
         try:
-            found = needed.exists()
-        except OSError:  # a name longer than the file system takes
-            found = False
+            found = resolved.exists() or (not must_exist and resolved.parent.exists())
+        except OSError as error:  # a name longer than the file system takes
+            raise PermanentError(f"{field}: {shown!r} is not a usable path: {error.strerror}") from None
         if not found:
             raise PermanentError(f"{field}: {shown!r} does not exist" + ("" if must_exist else ": no such directory"))
         return resolved
