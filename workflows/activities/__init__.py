@@ -5,7 +5,7 @@ An activity is a plain function ``(input, context) -> output``; whatever has a s
 
 from importlib import import_module
 
-BUILTIN = ("echo",)
+BUILTIN = ("approve_workflow", "echo", "generate_report", "http_request")
 
 
 def load_builtin() -> None:

@@ -1,0 +1,68 @@
+"""ApproveWorkflowActivity: asks people, and waits for them without holding a worker (contract-activities 8)."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from pydantic import Field
+
+from workflows import approvals
+from workflows.activities.context import ActivityContext, Suspended
+from workflows.activities.registry import activity
+from workflows.activities.shapes import Fields
+
+# The knowledge base's timeout bounds the wait, however many minutes the input asks for.
+LONGEST_WAIT = timedelta(minutes=120)
+AUTOMATIC_APPROVER = "system-auto"
+
+
+class ApproveWorkflowInput(Fields):
+    """What is to be approved, by how many, until when."""
+
+    workflow_id: str = Field(min_length=1, max_length=255, description="What is to be approved, as people know it")
+    required_approvals: int = Field(default=1, ge=1, le=20, description="How many distinct approvers must agree")
+    timeout_minutes: float = Field(default=60, gt=0, description="Minutes until the question expires, 120 at most")
+    description: str = Field(default="", max_length=4000, description="What the approvers should know")
+
+
+class ApproveWorkflowOutput(Fields):
+    """What was decided."""
+
+    approved: bool = Field(description="Whether enough people agreed in time")
+    approver: str | None = Field(default=None, description="Who approved, separated by commas")
+    timestamp: str = Field(description="When it was decided, RFC 3339")
+    reason: str | None = Field(default=None, description="Why it was not approved")
+
+
+@activity(
+    "ApproveWorkflowActivity",
+    category="approval",
+    timeout="120m",
+    max_attempts=1,
+    backoff=1.0,
+    isolation="inline",
+    notes="Waits for people; cannot be retried.",
+)
+def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> ApproveWorkflowOutput | Suspended:
+    """Opens an approval gate and goes on once it is decided or expired."""
+    if settings.POIMEN_AUTO_APPROVE:
+        context.warn("approved without asking anyone: POIMEN_AUTO_APPROVE is on")
+        return ApproveWorkflowOutput(
+            approved=True, approver=AUTOMATIC_APPROVER, timestamp=datetime.now(UTC).isoformat(timespec="seconds")
+        )
+    gate = approvals.open_gate(
+        identity=context.identity,
+        workflow_id=input.workflow_id,
+        required_approvals=input.required_approvals,
+        expires_in=min(timedelta(minutes=min(input.timeout_minutes, 1e6)), LONGEST_WAIT),
+        description=input.description,
+    )
+    if context.resumed is None:
+        context.info(f"waiting for {input.required_approvals} approval(s) of {input.workflow_id}", gate=str(gate.pk))
+        return Suspended(gate.signal_name, until=gate.expires_at)
+    outcome = approvals.gate_outcome(gate.pk)
+    return ApproveWorkflowOutput(
+        approved=outcome.approved,
+        approver=", ".join(outcome.approvers) or None,
+        timestamp=(outcome.decided_at or datetime.now(UTC)).isoformat(timespec="seconds"),
+        reason=outcome.reason or None,
+    )

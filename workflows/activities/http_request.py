@@ -1,0 +1,209 @@
+"""HttpRequestActivity: one HTTP call to a public host (or an allow-listed private one), redirects checked hop by hop.
+
+Connects to the address that was checked, never to what a second look-up says (contract-activities 16.2, 16.6).
+"""
+
+import asyncio
+import json
+from typing import Any, Literal
+from urllib.parse import urljoin
+
+import httpx
+from pydantic import Field
+
+from workflows.activities.context import ActivityContext
+from workflows.activities.network_guard import Target, check_url, redact
+from workflows.activities.registry import activity
+from workflows.activities.shapes import Fields
+from workflows.errors import ActivityError, InvalidInput, PermanentError
+
+MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+MAX_REDIRECTS = 5
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 110.0
+# Answers that ask for patience rather than for another request (RFC 9110, RFC 6585, RFC 8470).
+RETRYABLE_STATUS = frozenset({408, 425, 429})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+# Named by the request itself or by the connection; a caller's value would contradict the one that is sent.
+_OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
+
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+class HttpRequestInput(Fields):
+    """What to send, where."""
+
+    method: Method = Field(default="GET", description="The HTTP method, in capitals", examples=["GET", "POST"])
+    url: str = Field(max_length=8192, description="Absolute http or https address", examples=["https://example.org/"])
+    headers: dict[str, str] | None = Field(default=None, description="Request headers; secrets as secret:<id> handles")
+    body: Any = Field(default=None, description="Sent as JSON if it is an object or a list, as it is if it is text")
+    expect_status: int | list[int] | None = Field(
+        default=None, description="The status, or list of them, that counts as success; left out, any 2xx"
+    )
+
+
+class HttpRequestOutput(Fields):
+    """What came back."""
+
+    status: int = Field(description="The HTTP status of the last answer")
+    headers: dict[str, str] = Field(description="Its headers, names in lower case")
+    body: Any = Field(description="Its body: parsed if it is JSON, else text")
+
+
+class HttpError(ActivityError):
+    """The server answered with another status than expected."""
+
+    name = "HttpError"
+
+
+@activity("HttpRequestActivity", category="integration", timeout="2m", is_flaky=True, max_attempts=3, backoff=2.0)
+async def http_request(input: HttpRequestInput, context: ActivityContext) -> HttpRequestOutput:
+    """Sends an HTTP request and returns status, headers and body; server errors are tried again."""
+    headers, content = _request_parts(input, context)
+    method, url = str(input.method), input.url
+    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    async with httpx.AsyncClient(timeout=timeout, trust_env=False, follow_redirects=False) as client:
+        for _ in range(MAX_REDIRECTS + 1):
+            target = await asyncio.to_thread(check_url, url)
+            response, body = await _send(client, method, target, headers, content)
+            location = response.headers.get("location")
+            if response.status_code not in _REDIRECTS or not location or _is_expected(response.status_code, input):
+                return _judged(input, response, body)
+            following = urljoin(url, location)
+            context.debug("redirected", to=redact(following))
+            if _origin(following) != _origin(url):
+                headers = {k: v for k, v in headers.items() if k.lower() not in ("authorization", "cookie")}
+            if response.status_code == 303 or (response.status_code in (301, 302) and method == "POST"):
+                method, content = "GET", None
+                headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
+            url = following
+    raise PermanentError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", name="HttpError")
+
+
+def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[dict[str, str], bytes | None]:
+    headers = dict(input.headers or {})
+    for name, value in headers.items():
+        if name.lower() in _OWN_HEADERS:
+            raise InvalidInput(f"headers: {name} is set by the request itself; leave it out")
+        if not name.isascii() or any(c in name + value for c in "\r\n\0") or not name.strip():
+            raise InvalidInput(f"headers: {name!r} or its value holds a line break or is no header name")
+    present = {name.lower() for name in headers}
+    if input.method in _UNSAFE and "idempotency-key" not in present:
+        headers["Idempotency-Key"] = context.idempotency_key
+    if "user-agent" not in present:
+        headers["User-Agent"] = "poimen"
+    if input.body is None:
+        return headers, None
+    if isinstance(input.body, str):
+        return headers, input.body.encode()
+    if "content-type" not in present:
+        headers["Content-Type"] = "application/json"
+    return headers, json.dumps(input.body, ensure_ascii=False, allow_nan=False).encode()
+
+
+async def _send(
+    client: httpx.AsyncClient, method: str, target: Target, headers: dict[str, str], content: bytes | None
+) -> tuple[httpx.Response, bytes]:
+    """Send to the checked address; raises :class:`ActivityError` if it cannot be reached or the answer is too long."""
+    url = httpx.URL(target.url)
+    default_port = {"http": 80, "https": 443}[target.scheme]
+    named = f"[{target.host}]" if ":" in target.host else target.host
+    host = named if target.port == default_port else f"{named}:{target.port}"
+    error: Exception | None = None
+    for address in target.addresses:
+        request = client.build_request(
+            method,
+            url.copy_with(host=address, userinfo=b""),
+            headers=headers | {"Host": host},
+            content=content,
+            extensions={"sni_hostname": target.host},
+        )
+        try:
+            response = await client.send(request, stream=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
+            error = failure
+            continue
+        except httpx.HTTPError as failure:
+            raise ActivityError(f"{redact(target.url)} did not answer: {_words(failure)}") from None
+        try:
+            return response, await _read(response, target.url)
+        finally:
+            await response.aclose()
+    raise ActivityError(f"{redact(target.url)} cannot be reached: {_words(error)}")
+
+
+async def _read(response: httpx.Response, url: str) -> bytes:
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_RESPONSE_BYTES:
+                raise PermanentError(f"{redact(url)} answered with more than {MAX_RESPONSE_BYTES // 2**20} MiB")
+    except httpx.HTTPError as failure:
+        raise ActivityError(f"{redact(url)} broke off its answer: {_words(failure)}") from None
+    return bytes(body)
+
+
+def _judged(input: HttpRequestInput, response: httpx.Response, body: bytes) -> HttpRequestOutput:
+    status = response.status_code
+    if not _is_expected(status, input):
+        retryable = status >= 500 or status in RETRYABLE_STATUS
+        raise HttpError(
+            f"{input.method} {redact(input.url)} answered {status}", retryable=retryable, details={"status": status}
+        )
+    headers = {name.lower(): _clean(value) for name, value in response.headers.items()}
+    return HttpRequestOutput(status=status, headers=headers, body=_decoded(response, body))
+
+
+def _is_expected(status: int, input: HttpRequestInput) -> bool:
+    if input.expect_status is None:
+        return 200 <= status < 300
+    return status in (input.expect_status if isinstance(input.expect_status, list) else [input.expect_status])
+
+
+def _decoded(response: httpx.Response, body: bytes) -> Any:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    text = (
+        body.decode(response.charset_encoding or "utf-8", errors="replace")
+        if _knows(response)
+        else body.decode("utf-8", errors="replace")
+    )
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            return _storable(json.loads(text, parse_constant=str))
+        except (ValueError, RecursionError):
+            return _clean(text)
+    return _clean(text)
+
+
+def _knows(response: httpx.Response) -> bool:
+    try:
+        "".encode(response.charset_encoding or "utf-8")
+    except LookupError:
+        return False
+    return True
+
+
+def _storable(value: Any) -> Any:
+    """JSON without the characters that the database cannot hold."""
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, list):
+        return [_storable(part) for part in value]
+    if isinstance(value, dict):
+        return {_clean(key): _storable(part) for key, part in value.items()}
+    return value
+
+
+def _clean(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = httpx.URL(url)
+    return parts.scheme, parts.host, parts.port
+
+
+def _words(error: Exception | None) -> str:
+    return str(error) or type(error).__name__
