@@ -1,0 +1,174 @@
+"""Secrets travel as handles: sealed when they come in, revealed for activities only, masked for eyes."""
+
+import logging
+import timeit
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import override_settings
+from django.utils import timezone
+
+from workflows import secrets
+from workflows.errors import PermanentError
+from workflows.models import Secret
+from workflows.tests.people import customer
+
+CANARY = "c4n4ry-5ecret-value"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["token", "secret", "password", "Passwd", "Authorization", "auth_token", "clientSecret", "api_key", "API-Key",
+     "private_key", "DB_PASSWORD", "githubToken", "X-Api-Key", "aws.secret.access.key", "Set-Cookie", "passphrase"],
+)  # fmt: skip
+def test_these_names_hold_secrets(name: str) -> None:
+    assert secrets.is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokens_used", "max_tokens", "secretary", "author", "passed", "key", "nextPageToken", "tokenizer", ""]
+)
+def test_these_names_do_not(name: str) -> None:
+    assert not secrets.is_secret_name(name)
+
+
+@pytest.mark.django_db
+def test_a_secret_becomes_a_handle_and_comes_back_with_its_type() -> None:
+    acme = customer()
+    given = {"repo": "https://example.org/x", "auth": [{"password": CANARY}], "pin": {"secret": 1234}}
+    sealed = secrets.seal(given, acme)
+    assert sealed["auth"][0]["password"].startswith("secret:")
+    assert CANARY not in str(sealed)
+    assert sealed["pin"]["secret"].startswith("secret:")
+    assert given["auth"] == [{"password": CANARY}], "what was given is not changed"
+    assert secrets.reveal(sealed, str(acme.pk)) == given
+
+
+@pytest.mark.django_db
+def test_equal_values_share_one_row() -> None:
+    acme = customer()
+    first = secrets.seal({"a": {"token": CANARY}, "b": {"token": CANARY}}, acme.pk)
+    second = secrets.seal({"token": CANARY}, acme.pk)
+    assert first["a"]["token"] == first["b"]["token"] == second["token"]
+    assert Secret.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_another_customers_equal_value_has_a_row_of_its_own() -> None:
+    one = secrets.seal({"token": CANARY}, customer("one"))
+    two = secrets.seal({"token": CANARY}, customer("two"))
+    assert one != two
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"token": ""}, {"token": None}, {"password": True}, {"secret": {"type": "string"}}, {"tokens_used": 7},
+        {"token": "${workflow.input.token}"}, {"password": "{% $lookup(vars, 'p') %}"}, {"token": "***"},
+        {"authorization": f"Bearer secret:{uuid4()}"}, "password", ["token", "x"], 5, None, {}, [],
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_passes_through_untouched(value: Any, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        assert secrets.seal(value, uuid4()) is value
+
+
+@pytest.mark.django_db
+def test_items_of_a_list_under_a_secret_name_are_secrets() -> None:
+    acme = customer()
+    sealed = secrets.seal({"api_key": [CANARY, [CANARY + "2"], {"note": "plain"}]}, acme)
+    assert CANARY not in str(sealed)
+    assert sealed["api_key"][2] == {"note": "plain"}
+    assert secrets.reveal(sealed, acme) == {"api_key": [CANARY, [CANARY + "2"], {"note": "plain"}]}
+
+
+@pytest.mark.django_db
+def test_a_handle_inside_a_longer_text_is_revealed_in_place() -> None:
+    acme = customer()
+    handle = secrets.seal({"token": CANARY}, acme)["token"]
+    assert secrets.reveal({"headers": {"Authorization": f"Bearer {handle}"}}, acme) == {
+        "headers": {"Authorization": f"Bearer {CANARY}"}
+    }
+
+
+@pytest.mark.django_db
+def test_a_handle_of_another_customer_is_refused() -> None:
+    handle = secrets.seal({"token": CANARY}, customer("one"))["token"]
+    with pytest.raises(secrets.SecretError, match=f"no secret with the handle {handle}") as caught:
+        secrets.reveal({"x": handle}, customer("two"))
+    assert isinstance(caught.value, PermanentError)
+    assert caught.value.name == "SecretError"
+    assert not caught.value.retryable
+
+
+@pytest.mark.django_db
+def test_an_expired_handle_is_refused_and_sealing_the_value_again_renews_it() -> None:
+    acme = customer()
+    handle = secrets.seal({"token": CANARY}, acme)["token"]
+    Secret.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    with pytest.raises(secrets.SecretError, match="expired"):
+        secrets.reveal(handle, acme)
+    assert secrets.seal({"token": CANARY}, acme)["token"] == handle
+    assert secrets.reveal(handle, acme) == CANARY
+
+
+@pytest.mark.django_db
+def test_a_lost_key_is_told_from_a_rotated_one() -> None:
+    acme = customer()
+    with override_settings(SECRET_KEY="the old key of this installation"):
+        handle = secrets.seal({"token": CANARY}, acme)["token"]
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=["the old key of this installation"]):
+        assert secrets.reveal(handle, acme) == CANARY
+    with override_settings(SECRET_KEY="new"), pytest.raises(secrets.SecretError, match="another POIMEN_SECRET_KEY"):
+        secrets.reveal(handle, acme)
+
+
+@pytest.mark.django_db
+def test_neither_row_nor_error_nor_log_shows_the_value(caplog: pytest.LogCaptureFixture) -> None:
+    acme = customer()
+    with caplog.at_level(logging.DEBUG):
+        handle = secrets.seal({"token": CANARY}, acme)["token"]
+        with pytest.raises(secrets.SecretError) as caught:
+            secrets.reveal([handle, f"secret:{uuid4()}"], acme)
+    row = Secret.objects.get()
+    seen = (
+        f"{row} {row!r} {vars(row)} {bytes(row.ciphertext)!r} {caught.value!r} {caught.value.as_json()} {caplog.text}"
+    )
+    assert CANARY not in seen
+
+
+def test_masking_hides_values_and_keeps_handles() -> None:
+    handle = f"secret:{uuid4()}"
+    shown = secrets.mask({"password": CANARY, "n": [{"token": 5}], "api_key": handle, "count": 3})
+    assert shown == {"password": "***", "n": [{"token": "***"}], "api_key": handle, "count": 3}
+
+
+@pytest.mark.django_db
+def test_a_value_nested_deeper_than_the_stack_is_handled() -> None:
+    acme = customer()
+    deep: Any = {"token": CANARY}
+    for _ in range(5000):
+        deep = {"x": [deep]}
+    revealed = secrets.reveal(secrets.seal(deep, acme), acme)
+    for _ in range(5000):
+        revealed = revealed["x"][0]
+    assert revealed == {"token": CANARY}
+
+
+@pytest.mark.django_db
+def test_writing_a_secret_anew_keeps_its_handle() -> None:
+    acme = customer()
+    row = secrets.write_secret(acme, "old", name="github")
+    secrets.write_secret(acme, CANARY, name="github", secret=row)
+    assert secrets.reveal(secrets.handle_of(row), acme) == CANARY
+
+
+def test_values_without_secrets_cost_almost_nothing() -> None:
+    """The engine seals and reveals at every step: a few microseconds at most (the best of several runs is taken)."""
+    step = {"path": "/work/repo", "commit": "0123456789abcdef", "branch": "main", "count": 3, "ok": True}
+    for function in (lambda: secrets.seal(step, "-"), lambda: secrets.reveal(step, "-"), lambda: secrets.mask(step)):
+        best = min(timeit.repeat(function, number=2000, repeat=7)) / 2000
+        assert best < 5e-6, f"{best * 1e6:.1f} µs"
