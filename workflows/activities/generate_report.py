@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from pydantic import Field
 
 from workflows.activities.context import ActivityContext
@@ -77,10 +77,9 @@ def generate_report(input: GenerateReportInput, context: ActivityContext) -> Gen
 
 
 def _render(input: GenerateReportInput, generated: datetime) -> str:
-    is_html = input.format == "html"
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
-        autoescape=is_html,
+        autoescape=select_autoescape(enabled_extensions=("html.jinja",)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -88,7 +87,7 @@ def _render(input: GenerateReportInput, generated: datetime) -> str:
     )
     environment.filters["cell"] = _cell
     environment.filters["plain"] = _plain
-    template = environment.get_template("report.html.jinja" if is_html else "report.md.jinja")
+    template = environment.get_template("report.html.jinja" if input.format == "html" else "report.md.jinja")
     return template.render(
         title=input.title,
         generated=generated.strftime("%Y-%m-%d %H:%M:%S UTC"),

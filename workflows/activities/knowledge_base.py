@@ -1,6 +1,6 @@
-"""The knowledge base: what activities there are and how to use them, generated from the registry (contract-activities 0).
+"""The knowledge base: what activities there are and how to use them, generated from the registry.
 
-One document for programs, the canvas palette and prompts; nothing in it is written by hand.
+One document for programs, the canvas palette and prompts; nothing in it is written by hand (contract-activities 0).
 """
 
 from collections import Counter
