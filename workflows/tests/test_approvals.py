@@ -178,6 +178,7 @@ def test_a_decision_sends_the_waiting_branch_its_signal() -> None:
     vote(asked.pk, approver("ann"), approve=True, reason="fine")
     signal = Signal.objects.get(execution=asked.execution, name=asked.signal_name)
     assert signal.sent_by == "ann"
+    assert signal.payload is not None
     assert signal.payload["approved"] is True
     assert signal.payload["approvers"] == ["ann"]
     assert signal.payload["status"] == "approved"
@@ -313,9 +314,12 @@ def test_votes_and_cancellations_at_once_neither_lock_up_nor_disagree() -> None:
     ann = approver()
     for _ in range(15):
         asked = gate()
-        start, problems = threading.Barrier(2), []
+        start = threading.Barrier(2)
+        problems: list[Exception] = []
 
-        def cast(asked: ApprovalGate = asked, start: threading.Barrier = start, problems: list = problems) -> None:
+        def cast(
+            asked: ApprovalGate = asked, start: threading.Barrier = start, problems: list[Exception] = problems
+        ) -> None:
             try:
                 start.wait(10)
                 vote(asked.pk, ann, approve=True)
@@ -327,7 +331,9 @@ def test_votes_and_cancellations_at_once_neither_lock_up_nor_disagree() -> None:
             finally:
                 connection.close()
 
-        def cancel(asked: ApprovalGate = asked, start: threading.Barrier = start, problems: list = problems) -> None:
+        def cancel(
+            asked: ApprovalGate = asked, start: threading.Barrier = start, problems: list[Exception] = problems
+        ) -> None:
             try:
                 start.wait(10)
                 control.request_cancel(asked.execution_id, by="bob")
