@@ -6,54 +6,106 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('workflows', '0001_initial'),
+        ("workflows", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Relation',
+            name="Relation",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('version', models.PositiveIntegerField()),
-                ('edge_id', models.CharField(max_length=255)),
-                ('source_node_id', models.CharField(max_length=128)),
-                ('target_node_id', models.CharField(max_length=128)),
-                ('relation_type', models.CharField(choices=[('data-flow', 'Data Flow'), ('dependency', 'Dependency'), ('conditional', 'Conditional'), ('parallel', 'Parallel')], default='data-flow', max_length=16)),
-                ('label', models.CharField(blank=True, max_length=500)),
-                ('relation_wording', models.JSONField(default=dict)),
-                ('confidence', models.FloatField(null=True)),
-                ('transformer_needed', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('indexed_at', models.DateTimeField(null=True)),
-                ('workflow', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='relations', to='workflows.workflow')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("version", models.PositiveIntegerField()),
+                ("edge_id", models.CharField(max_length=255)),
+                ("source_node_id", models.CharField(max_length=128)),
+                ("target_node_id", models.CharField(max_length=128)),
+                (
+                    "relation_type",
+                    models.CharField(
+                        choices=[
+                            ("data-flow", "Data Flow"),
+                            ("dependency", "Dependency"),
+                            ("conditional", "Conditional"),
+                            ("parallel", "Parallel"),
+                        ],
+                        default="data-flow",
+                        max_length=16,
+                    ),
+                ),
+                ("label", models.CharField(blank=True, max_length=500)),
+                ("relation_wording", models.JSONField(default=dict)),
+                ("confidence", models.FloatField(null=True)),
+                ("transformer_needed", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("indexed_at", models.DateTimeField(null=True)),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="relations",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workflow', 'version'], name='relation_of_version')],
-                'constraints': [models.UniqueConstraint(fields=('workflow', 'version', 'source_node_id', 'target_node_id', 'relation_type'), name='one_relation_per_edge')],
+                "indexes": [models.Index(fields=["workflow", "version"], name="relation_of_version")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "version", "source_node_id", "target_node_id", "relation_type"),
+                        name="one_relation_per_edge",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='RelationVersion',
+            name="RelationVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('edge_id', models.CharField(max_length=255)),
-                ('version', models.PositiveIntegerField()),
-                ('workflow_version', models.PositiveIntegerField()),
-                ('relation_type', models.CharField(choices=[('data-flow', 'Data Flow'), ('dependency', 'Dependency'), ('conditional', 'Conditional'), ('parallel', 'Parallel')], max_length=16)),
-                ('label', models.CharField(blank=True, max_length=500)),
-                ('relation_wording', models.JSONField(default=dict)),
-                ('change_reason', models.TextField(blank=True)),
-                ('changed_by', models.CharField(blank=True, max_length=254)),
-                ('changed_at', models.DateTimeField(auto_now_add=True)),
-                ('workflow', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='relation_versions', to='workflows.workflow')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("edge_id", models.CharField(max_length=255)),
+                ("version", models.PositiveIntegerField()),
+                ("workflow_version", models.PositiveIntegerField()),
+                (
+                    "relation_type",
+                    models.CharField(
+                        choices=[
+                            ("data-flow", "Data Flow"),
+                            ("dependency", "Dependency"),
+                            ("conditional", "Conditional"),
+                            ("parallel", "Parallel"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("label", models.CharField(blank=True, max_length=500)),
+                ("relation_wording", models.JSONField(default=dict)),
+                ("change_reason", models.TextField(blank=True)),
+                ("changed_by", models.CharField(blank=True, max_length=254)),
+                ("changed_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="relation_versions",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['version'],
-                'constraints': [models.UniqueConstraint(fields=('workflow', 'edge_id', 'version'), name='one_row_per_relation_version')],
+                "ordering": ["version"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "edge_id", "version"), name="one_row_per_relation_version"
+                    )
+                ],
             },
         ),
     ]

@@ -1,0 +1,76 @@
+"""What workflows look like in JSON, and how requests about them are read (contract-rest-api 2.1 to 2.3).
+
+Owns the keys; refuses bodies that are no objects.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.request import Request
+
+from canvas.problems import report_of
+from workflows.api.requests import id_in_path
+from workflows.api.timestamps import rfc3339
+from workflows.models import Workflow, WorkflowStatus, WorkflowVersion
+
+NOT_FOUND = "Workflow not found"
+
+
+def workflow_body(workflow: Workflow) -> dict[str, Any]:
+    """Return a workflow with the newest canvas; every key is always there."""
+    return {
+        "id": str(workflow.pk),
+        "name": workflow.name,
+        "description": workflow.description,
+        "status": str(workflow.status),
+        "version": workflow.version,
+        "nodes": workflow.nodes,
+        "edges": workflow.edges,
+        "createdAt": rfc3339(workflow.created_at),
+        "updatedAt": rfc3339(workflow.updated_at),
+        "createdBy": workflow.created_by,
+    }
+
+
+def workflow_with_validation(workflow: Workflow, version: WorkflowVersion | None) -> dict[str, Any]:
+    """As :func:`workflow_body`, with ``validation``: what is right or wrong with the newest version."""
+    return workflow_body(workflow) | {"validation": report_of(version.problems if version else [], workflow.status)}
+
+
+def version_body(version: WorkflowVersion, *, with_canvas: bool) -> dict[str, Any]:
+    """Return one save of a workflow; ``runnable`` says whether it compiled, ``validation`` why not if so."""
+    body: dict[str, Any] = {
+        "workflowId": str(version.workflow_id),
+        "version": version.version,
+        "name": version.name,
+        "checksum": version.checksum,
+        "runnable": version.spec_id is not None,
+        "createdAt": rfc3339(version.created_at),
+        "createdBy": version.created_by,
+        "validation": report_of(version.problems, WorkflowStatus.ACTIVE),
+    }
+    if with_canvas:
+        spec = version.spec.document if version.spec is not None else None
+        body |= {"nodes": version.nodes, "edges": version.edges, "spec": spec}
+    return body
+
+
+def object_of(request: Request) -> Mapping[str, Any]:
+    """Return the body as an object, empty if there is no body; raises ``ParseError`` (400) for anything else."""
+    data = request.data
+    if data is None or data == "":
+        return {}
+    if not isinstance(data, Mapping):
+        raise ParseError("The body must be a JSON object.")
+    return data
+
+
+def workflow_id_in(text: str) -> UUID:
+    """Return the id in a path; raises 404 ``Workflow not found`` for text that is none."""
+    try:
+        return id_in_path(text)
+    except Http404:
+        raise NotFound(NOT_FOUND) from None

@@ -1,0 +1,63 @@
+"""How the canvas's own exceptions are answered: code, sentence and details (contract-rest-api 1, 2).
+
+Owns that mapping and nothing else.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from rest_framework import status
+from rest_framework.exceptions import APIException, NotFound, ParseError
+
+from canvas.api.bodies import NOT_FOUND
+from canvas.changes import NAME_REQUIRED, InvalidField
+from canvas.saving import NotValid, VersionConflict, WorkflowNotFound
+from workflows.api.requests import Conflict
+from workflows.errors import LimitExceeded
+from workflows.submission import IdempotencyConflict
+
+Answer = TypeVar("Answer", bound=APIException)
+
+
+class Unprocessable(APIException):
+    """422: the request is well formed, but the canvas has errors; ``details`` lists them."""
+
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_code = "invalid_workflow"
+
+
+class FieldRefused(ParseError):
+    """400: one field cannot be taken; ``details`` is ``{field: sentence}``."""
+
+
+def refused_field(field: str, message: str) -> FieldRefused:
+    """Return the 400 for one field."""
+    # The sentence for a missing name is fixed; every other one names its field.
+    error = message if message == NAME_REQUIRED else f"{field}: {message}"
+    return _explained(FieldRefused(), error, {field: message})
+
+
+def _explained(answer: Answer, error: str, details: Any) -> Answer:
+    # Not through the constructor, which makes text of every number.
+    answer.detail = {"error": error, "details": details}
+    return answer
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Turn what services raise into the errors of the API."""
+    try:
+        yield
+    except WorkflowNotFound:
+        raise NotFound(NOT_FOUND) from None
+    except InvalidField as refused:
+        raise refused_field(refused.field, str(refused)) from None
+    except NotValid as refused:
+        raise _explained(Unprocessable(), f"{refused}.", refused.report["errors"]) from None
+    except VersionConflict as conflict:
+        raise _explained(Conflict(), f"{conflict}.", {"version": conflict.current}) from None
+    except IdempotencyConflict as conflict:
+        raise Conflict(f"{conflict}.") from None
+    except LimitExceeded as refused:
+        raise refused_field("inputs", refused.message) from None

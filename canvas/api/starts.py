@@ -1,0 +1,95 @@
+"""``/workflows/{id}/execute`` and ``/workflows/{id}/executions`` (contract-rest-api 2.4, 2.6)."""
+
+from typing import Any
+
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from canvas.api.bodies import NOT_FOUND, object_of, workflow_id_in
+from canvas.api.refusals import answered, refused_field
+from canvas.json_values import first_fault
+from canvas.starting import start_workflow
+from workflows.access import actor_of, customer_of, role_required
+from workflows.api.executions import execution_body, executions_of, list_bodies
+from workflows.api.requests import checked, paged
+from workflows.models import ExecutionStatus, Role, Workflow
+
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+MAX_KEY_LENGTH = 255
+MAX_PRIORITY = 1_000
+
+
+class Execute(APIView):
+    """``POST /workflows/{id}/execute``."""
+
+    permission_classes = (role_required(Role.OPERATOR),)
+
+    def post(self, request: Request, workflow_id: str) -> Response:
+        """Start the newest version with ``{inputs?, priority?}``; a body is not needed.
+
+        201 with the execution; 422 with the problems of a canvas that cannot run. With ``Idempotency-Key`` a repeated
+        request answers 200 with the execution of the first, and 409 if it asks for something else.
+        """
+        pk = workflow_id_in(workflow_id)
+        inputs, priority = _start_request(object_of(request))
+        with answered():
+            execution, is_new = start_workflow(
+                pk,
+                customer_of(request),
+                inputs=inputs,
+                priority=priority,
+                idempotency_key=_idempotency_key(request),
+                by=actor_of(request),
+            )
+        return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
+
+
+class ListQuery(serializers.Serializer[Any]):
+    """Query of the list."""
+
+    status = serializers.ChoiceField(choices=ExecutionStatus.choices, required=False)
+
+
+class WorkflowExecutions(APIView):
+    """``GET /workflows/{id}/executions``: a bare array, the newest first; the total is in ``X-Total-Count``."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, workflow_id: str) -> Response:
+        """Answer a page (``page``, ``limit``), filtered by ``status`` if given; 404 for an unknown workflow."""
+        pk, customer = workflow_id_in(workflow_id), customer_of(request)
+        if not Workflow.objects.filter(pk=pk, customer=customer).exists():
+            raise NotFound(NOT_FOUND)
+        query = checked(ListQuery, request.query_params)
+        executions, response = paged(request, executions_of(customer).filter(workflow=pk, **query))
+        response.data = list_bodies(executions)
+        return response
+
+
+def _start_request(fields: Any) -> tuple[dict[str, Any], int]:
+    unknown = sorted(set(fields) - {"inputs", "priority"})
+    if unknown:
+        raise refused_field(unknown[0], "unknown key; known are inputs and priority")
+    inputs, priority = fields.get("inputs"), fields.get("priority")
+    if inputs is not None and not isinstance(inputs, dict):
+        raise refused_field("inputs", "expected an object")
+    if priority is not None and (isinstance(priority, bool) or not isinstance(priority, int)):
+        raise refused_field("priority", "expected a whole number")
+    if abs(priority or 0) > MAX_PRIORITY:
+        raise refused_field("priority", f"expected a number from -{MAX_PRIORITY} to {MAX_PRIORITY}")
+    if fault := first_fault(inputs, path="inputs"):
+        where, _, what = fault.partition(" ")
+        raise refused_field(where, what)
+    return inputs or {}, priority or 0
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get(IDEMPOTENCY_HEADER)
+    if key is None:
+        return None
+    if not key.strip() or len(key) > MAX_KEY_LENGTH or not key.isprintable():
+        raise ParseError(f"{IDEMPOTENCY_HEADER}: expected 1 to {MAX_KEY_LENGTH} printable characters")
+    return key

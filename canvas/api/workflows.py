@@ -1,0 +1,181 @@
+"""``/workflows`` and ``/workflows/{id}``: create, list, read, change, delete (contract-rest-api 2.1 to 2.3)."""
+
+from typing import Any
+
+from django.db.models import F
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from canvas.api.bodies import (
+    NOT_FOUND,
+    object_of,
+    version_body,
+    workflow_body,
+    workflow_id_in,
+    workflow_with_validation,
+)
+from canvas.api.refusals import answered
+from canvas.changes import read_changes
+from canvas.problems import report_of
+from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
+from workflows.access import actor_of, customer_of, role_required
+from workflows.api.requests import MAX_LIMIT, MAX_PAGE, checked, paged
+from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
+
+_READ_OR_EDIT = role_required(Role.EDITOR, read=Role.VIEWER)
+
+
+class _Limit(serializers.IntegerField):
+    """How many items a page has: at least one, and never more than the cap, whatever is asked."""
+
+    def to_internal_value(self, data: Any) -> int:
+        return min(super().to_internal_value(data), MAX_LIMIT)
+
+
+class ListQuery(serializers.Serializer[Any]):
+    """Query of the list."""
+
+    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1)
+    limit = _Limit(min_value=1, default=10)
+    status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False)
+
+
+class WorkflowList(APIView):
+    """``GET`` and ``POST /workflows``."""
+
+    permission_classes = (_READ_OR_EDIT,)
+
+    def get(self, request: Request) -> Response:
+        """Answer ``{workflows, total, page, limit}``, the newest change first, filtered by ``status`` if given."""
+        query = checked(ListQuery, request.query_params)
+        rows = Workflow.objects.filter(customer=customer_of(request))
+        if "status" in query:
+            rows = rows.filter(status=query["status"])
+        page, limit = query["page"], query["limit"]
+        found = rows.order_by("-updated_at", "-id")[(page - 1) * limit : page * limit]
+        bodies = [workflow_body(workflow) for workflow in found]
+        return Response({"workflows": bodies, "total": rows.count(), "page": page, "limit": limit})
+
+    def post(self, request: Request) -> Response:
+        """Create a workflow at version 1; a draft keeps its errors, an active one must have none (422)."""
+        with answered():
+            changes = read_changes(object_of(request))
+            version = create_workflow(customer_of(request), changes, by=actor_of(request))
+        return _answer(version, status.HTTP_201_CREATED)
+
+
+class WorkflowDetail(APIView):
+    """``GET``, ``PUT``, ``PATCH`` and ``DELETE /workflows/{id}``."""
+
+    permission_classes = (_READ_OR_EDIT,)
+
+    def get(self, request: Request, workflow_id: str) -> Response:
+        """Answer the workflow with its newest canvas and what is wrong with it; the version is its ``ETag``."""
+        versions = WorkflowVersion.objects.select_related("workflow").defer("nodes", "edges")
+        version = versions.filter(
+            workflow=workflow_id_in(workflow_id),
+            workflow__customer=customer_of(request),
+            version=F("workflow__version"),
+        ).first()
+        if version is None:
+            raise NotFound(NOT_FOUND)
+        return _answer(version, status.HTTP_200_OK)
+
+    def put(self, request: Request, workflow_id: str) -> Response:
+        """Save what the body gives as the next version; what it leaves out stays.
+
+        With ``version`` in the body or ``If-Match`` (an ETag) the save is refused with 409 if that is not current.
+        """
+        pk = workflow_id_in(workflow_id)
+        fields = object_of(request)
+        expected = _expected_version(request, fields.get("version"))
+        with answered():
+            version = update_workflow(
+                pk, customer_of(request), read_changes(fields), expected_version=expected, by=actor_of(request)
+            )
+        return _answer(version, status.HTTP_200_OK)
+
+    # PUT takes a part of the workflow already: that is what PATCH means.
+    patch = put
+
+    def delete(self, request: Request, workflow_id: str) -> Response:
+        """Delete the workflow with its versions; its executions stay."""
+        with answered():
+            delete_workflow(workflow_id_in(workflow_id), customer_of(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class WorkflowValidation(APIView):
+    """``POST /workflows/validate``: judge a canvas without saving it."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def post(self, request: Request) -> Response:
+        """Take ``{nodes, edges, name?, status?}``; answer ``{valid, errors, warnings, spec}``.
+
+        Judged as an active workflow, unless ``status`` is ``draft``. ``spec`` is null where there are errors.
+        """
+        fields = object_of(request)
+        with answered():
+            wanted = read_changes({key: fields.get(key) for key in ("name", "status")})
+        compiled = compile_for(
+            customer_of(request), wanted.name or "canvas", fields.get("nodes", []), fields.get("edges", [])
+        )
+        report = report_of(compiled.rows(), wanted.status or WorkflowStatus.ACTIVE)
+        return Response(report | {"spec": compiled.document if report["valid"] else None})
+
+
+class VersionList(APIView):
+    """``GET /workflows/{id}/versions``: a bare array, the newest first; the total is in ``X-Total-Count``."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, workflow_id: str) -> Response:
+        """Answer a page of versions, without their canvases."""
+        pk = workflow_id_in(workflow_id)
+        if not Workflow.objects.filter(pk=pk, customer=customer_of(request)).exists():
+            raise NotFound(NOT_FOUND)
+        rows = WorkflowVersion.objects.filter(workflow=pk).order_by("-version").defer("nodes", "edges")
+        versions, response = paged(request, rows)
+        response.data = [version_body(version, with_canvas=False) for version in versions]
+        return response
+
+
+class VersionDetail(APIView):
+    """``GET /workflows/{id}/versions/{version}``: one save with its canvas and the spec it compiled to."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request, workflow_id: str, version: int) -> Response:
+        """Answer the version."""
+        found = (
+            WorkflowVersion.objects.select_related("spec")
+            .filter(workflow=workflow_id_in(workflow_id), workflow__customer=customer_of(request), version=version)
+            .first()
+        )
+        if found is None:
+            raise NotFound("Version not found")
+        return Response(version_body(found, with_canvas=True))
+
+
+def _answer(version: WorkflowVersion, code: int) -> Response:
+    body = workflow_with_validation(version.workflow, version)
+    return Response(body, status=code, headers={"ETag": f'"{version.version}"'})
+
+
+def _expected_version(request: Request, in_body: object) -> int | None:
+    """Return the version that the request says it changes; raises ``ParseError`` for what is no version."""
+    header = request.headers.get("If-Match", "").strip()
+    if in_body is not None and (not isinstance(in_body, int) or isinstance(in_body, bool)):
+        raise ParseError("version: expected a whole number, the version that the change was made on")
+    if not header or header == "*":
+        return in_body
+    text = header.removeprefix("W/").strip('"')
+    if not text.isdecimal() or len(text) > 9:
+        raise ParseError('If-Match: expected the ETag of the workflow, such as "3"')
+    if in_body is not None and in_body != int(text):
+        raise ParseError("If-Match and version name different versions; send one of them")
+    return int(text)
