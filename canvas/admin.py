@@ -5,7 +5,7 @@ Refuses to show staff without a membership anything.
 """
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -18,8 +18,13 @@ from canvas.problems import report_of
 from workflows.access import roles_of
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
+if TYPE_CHECKING:  # generic for the type checker only
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
 
-class DrawnAdmin(admin.ModelAdmin[Any]):
+
+class DrawnAdmin(ModelAdmin):
     """What all these pages share: read-only, scoped by membership, lists in few queries."""
 
     customer_path = "workflow__customer"
