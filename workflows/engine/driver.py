@@ -196,6 +196,7 @@ class Driver:
             if signal is None and not line.is_due:
                 return waits.park_again(self.store, line)
             resumed = Resumption(signal.payload if signal else None, expired=signal is None)
+            started = line.entered_at
         if activity.isolation == "inline":
             return self._finish(
                 line,

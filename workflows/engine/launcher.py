@@ -46,7 +46,7 @@ class Launcher:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._processes = ProcessPool(settings.POIMEN_ACTIVITY_PROCESSES)
-        self._loop.create_task(self._beat_forever())
+        self._beating = self._loop.create_task(self._beat_forever())
         self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
 
@@ -107,7 +107,9 @@ class Launcher:
             return await self._processes.run(
                 activity.name, parameters, identity=line.identity, home=str(waits.home()), resumed=run.resumed,
                 sink=reports.add,
+                on_start=reports.begin,
             )  # fmt: skip
+        reports.begin()
         context = ActivityContext(
             line.identity,
             home=waits.home(),
@@ -119,6 +121,9 @@ class Launcher:
 
     async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports") -> Any:
         """The result of ``work``; raises ``TimeoutError`` past its timeout, or past its heartbeat's silence."""
+        begun = self._loop.create_task(reports.begun.wait())
+        await asyncio.wait({work, begun}, return_when=asyncio.FIRST_COMPLETED)
+        begun.cancel()
         deadline = self._loop.time() + run.timeout.total_seconds()
         silence = run.heartbeat.total_seconds() if run.heartbeat else None
         while True:
@@ -148,6 +153,7 @@ class Launcher:
             for task in list(self._tasks.values()):
                 task.cancel()
             await self._processes.close()
+            self._beating.cancel()
 
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(end(), self._loop).result(timeout=5)
@@ -162,7 +168,13 @@ class _Reports:
         self._store = store
         self._line = line
         self._waiting: list[dict[str, Any]] = []
+        self.begun = asyncio.Event()
         self.heard_at = time.monotonic()
+
+    def begin(self) -> None:
+        """The activity starts now: its timeouts do, too."""
+        self.heard_at = time.monotonic()
+        self.begun.set()
 
     def add(self, report: Report) -> None:
         """Take a report, from any thread."""

@@ -141,11 +141,16 @@ class ProcessPool:
         home: str,
         resumed: Resumption | None,
         sink: Callable[[Report], None],
+        on_start: Callable[[], None],
     ) -> Any:
-        """Run an activity in a child; returns its output or raises its error. Cancelling this kills the child."""
+        """Run an activity in a child; returns its output or raises its error. Cancelling this kills the child.
+
+        ``on_start`` is called once a child is there: waiting for one is not the activity's time.
+        """
         async with self._slots:
             child = self._idle.pop() if self._idle else await ActivityProcess.start()
             self._busy.add(child)
+            on_start()
             finished = False
             try:
                 await child.write(
