@@ -4,8 +4,8 @@ import re
 from datetime import timedelta
 
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|d|h|m|s)")
-_WHOLE = re.compile(r"(?:\d{1,12}(?:\.\d{1,9})?(?:ms|us|µs|d|h|m|s)){1,7}")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|us|µs|d|h|m|s)")
+_WHOLE = re.compile(r"(?:[0-9]{1,12}(?:\.[0-9]{1,9})?(?:ms|us|µs|d|h|m|s)){1,7}")
 
 
 def parse_duration(text: str) -> timedelta:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from workflows.errors import ExpressionError
 from workflows.spec import limits
-from workflows.spec.jsonata_ast import TooDeep, analyse
-from workflows.spec.jsonata_library import Jsonata, RegexFlags
+from workflows.spec.jsonata_ast import Analysis, TooDeep, analyse
+from workflows.spec.jsonata_library import JException, Jsonata, RegexFlags
 from workflows.spec.jsonata_results import ResultRefused, explain, plain_json
 from workflows.spec.sandbox import sandbox
 
@@ -29,12 +29,12 @@ class Expression:
 
     __slots__ = ("_jsonata", "paths", "roots", "text")
 
-    def __init__(self, text: str, jsonata: Jsonata | None, paths: tuple[tuple[str, ...], ...]) -> None:
+    def __init__(self, text: str, jsonata: Jsonata | None, analysis: Analysis) -> None:
         self.text = text
-        self.paths = paths
-        """What it reads from the document, exactly as far as the text shows: ``(("Clone", "output", "path"),)``."""
-        self.roots = _words_of(text)
-        """Every word in it, so every root it could read and more."""
+        self.paths = tuple(tuple(path) for path in analysis.paths)
+        """What it reads from the document as far as the text shows: ``(("Clone", "output", "path"),)``."""
+        self.roots = frozenset(path[0] for path in self.paths) if analysis.reads_by_name else _words_of(text)
+        """The roots it reads; every word in it, if it makes names itself or takes the document as a whole."""
         self._jsonata = jsonata
 
     @property
@@ -91,12 +91,11 @@ def compile_expression(text: str) -> Expression:
         raise ExpressionError(f"the expression {_shown(text)} is wrong: {explain(error)}") from error
     jsonata.set_validate_input(False)
     jsonata.set_output_convert_nulls(False)
-    return Expression(text, jsonata if analysis.is_cheap else None, tuple(analysis.paths))
+    return Expression(text, jsonata if analysis.is_cheap else None, analysis)
 
 
 def _compiled_in_sandbox(text: str) -> Expression:
-    paths = tuple(tuple(path) for path in sandbox.analyse(text)["paths"])
-    return Expression(text, None, paths)
+    return Expression(text, None, Analysis(**sandbox.analyse(text)))
 
 
 def _uncompiled(pattern: str, flags: RegexFlags) -> str:
@@ -117,7 +116,8 @@ def _evaluate_here(jsonata: Jsonata, document: dict[str, Any]) -> Any:
         nonlocal steps
         steps += 1
         if not steps % _CHECK_TIME_EVERY and time.monotonic() > deadline:
-            raise ResultRefused(f"it takes longer than {limits.EXPRESSION_SECONDS:g} s")
+            # Its own error for this: inside "and" and "or" the library hides all others.
+            raise JException("D1012", -1, limits.EXPRESSION_SECONDS * 1000)
 
     frame.set_evaluate_entry_callback(check_time)
     return own.evaluate(document, frame)
@@ -125,7 +125,9 @@ def _evaluate_here(jsonata: Jsonata, document: dict[str, Any]) -> Any:
 
 def _words_of(text: str) -> frozenset[str]:
     words = set(_WORDS.findall(text))
-    return frozenset(words | {part for word in words if "-" in word for part in word.split("-") if part})
+    parts = {part for word in words if "-" in word for part in word.split("-") if part}
+    # A name of digits only must be quoted, so without quotes these are numbers.
+    return frozenset(word for word in words | parts if "`" in text or not word.isdecimal())
 
 
 def _shown(text: str) -> str:

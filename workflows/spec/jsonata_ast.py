@@ -15,6 +15,18 @@ _LINEAR_FUNCTIONS = frozenset({
 })  # fmt: skip
 _CLOCK_FUNCTIONS = frozenset({"now", "millis"})
 _LINEAR_OPERATORS = frozenset(("+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or", "in"))
+# Functions that take the context, whatever it is, in place of arguments that are not given.
+_CONTEXT_TAKERS = {
+    "lookup": 2,
+    "each": 2,
+    "sift": 2,
+    "keys": 1,
+    "spread": 1,
+    "string": 1,
+    "boolean": 1,
+    "not": 1,
+    "clone": 1,
+}
 _LONGEST_SEPARATOR = 16
 _MOST_ROUNDING_DIGITS = 15
 _MOST_NODES_IN_PROCESS = 300
@@ -33,6 +45,8 @@ class Analysis:
     has_regex: bool
     paths: list[tuple[str, ...]] = field(default_factory=list)
     """What is read from the document, as written: ``Clone.output.files[0].name`` is (Clone, output, files)."""
+    reads_by_name: bool = True
+    """Whether ``paths`` are all it can read; not so if it takes the document as a whole, or makes names itself."""
 
 
 def analyse(ast: Any) -> Analysis:
@@ -52,9 +66,9 @@ def analyse(ast: Any) -> Analysis:
         has_regex = has_regex or node.type == "regex"
         waiting.extend((child, depth + 1) for child in _children(node))
     is_cheap = nodes <= _MOST_NODES_IN_PROCESS and not has_regex and _is_cheap(ast, at_root=True, in_text=False)
-    paths: dict[tuple[str, ...], None] = {}
-    _collect_paths(ast, True, paths)
-    return Analysis(is_cheap, has_regex, list(paths))
+    collector = _PathCollector()
+    collector.visit(ast, True)
+    return Analysis(is_cheap, has_regex, list(collector.paths), collector.reads_by_name)
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -147,25 +161,58 @@ def _is_cheap_call(node: Any, at_root: bool) -> bool:
     return False
 
 
-def _collect_paths(node: Any, at_root: bool, found: dict[tuple[str, ...], None]) -> None:
-    """Add what ``node`` reads from the document to ``found``; below a step or a filter names belong to the item."""
-    if node.type == "path":
-        if at_root or (node.steps[0].type == "variable" and node.steps[0].value == "$"):
-            names = _leading_names(node.steps)
-            if names:
-                found[names] = None
+class _PathCollector:
+    """Finds what a tree reads from the document; below a step or a filter names belong to the item."""
+
+    def __init__(self) -> None:
+        self.paths: dict[tuple[str, ...], None] = {}
+        self.reads_by_name = True
+
+    def visit(self, node: Any, at_root: bool) -> None:
+        if node.type == "path":
+            self._visit_path(node, at_root)
+            return
+        if self._takes_the_whole(node, at_root):
+            self.reads_by_name = False
+        filters = [*(node.predicate or ()), *(node.stages or ())]
+        for filtered in filters:
+            self.visit(filtered.expr if filtered.expr is not None else filtered, False)
+        for child in _children(node):
+            if not any(child is filtered for filtered in filters):
+                self.visit(child, at_root and child is not node.group and node.type != "transform")
+
+    def _visit_path(self, node: Any, at_root: bool) -> None:
+        first = node.steps[0]
+        names = _leading_names(node.steps) if at_root or _is_document(first) else ()
+        if names:
+            self.paths[names] = None
         for position, step in enumerate(node.steps):
-            if step.type != "name" or step.stages or step.predicate or step.group is not None:
-                _collect_paths(step, at_root and position == 0, found)
+            is_told = position == 0 and names and step.type == "variable"
+            if not is_told and (step.type != "name" or step.stages or step.predicate or step.group is not None):
+                self.visit(step, at_root and position == 0)
         if node.group is not None:
-            _collect_paths(node.group, False, found)
-        return
-    for filtered in [*(node.predicate or ()), *(node.stages or ())]:
-        _collect_paths(filtered.expr if filtered.expr is not None else filtered, False, found)
-    skipped = {id(part) for part in [*(node.predicate or ()), *(node.stages or ())]}
-    for child in _children(node):
-        if id(child) not in skipped:
-            _collect_paths(child, at_root and child is not node.group and node.type != "transform", found)
+            self.visit(node.group, False)
+
+    @staticmethod
+    def _takes_the_whole(node: Any, at_root: bool) -> bool:
+        match node.type:
+            case "variable":
+                return _is_document(node) or (at_root and node.value == "")
+            case "wildcard" | "descendant":
+                return at_root
+            case "lambda":
+                return node.signature is not None  # it may ask for the context as an argument
+            case "parent" | "partial":
+                return True
+            case "function" if node.procedure.type == "variable":
+                name, given = node.procedure.value, len(node.arguments)
+                return name == "eval" or (at_root and given < _CONTEXT_TAKERS.get(name, 0))
+            case _:
+                return False
+
+
+def _is_document(node: Any) -> bool:
+    return bool(node.type == "variable" and node.value == "$")
 
 
 def _leading_names(steps: list[Any]) -> tuple[str, ...]:

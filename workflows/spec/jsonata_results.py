@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from workflows.spec import limits
 from workflows.spec.jsonata_library import JException, Utils
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -62,7 +63,9 @@ def explain(error: Exception) -> str:
         if error.error == "D1011":
             return "it calls itself too deeply"
         if error.error == "D1012":
-            return "it takes longer than an expression may take"
+            return f"it takes longer than {limits.EXPRESSION_SECONDS:g} s"
+        if error.error == "Unexpected":
+            return "one side of an and or an or cannot be evaluated"
         at = f" (at position {error.location})" if isinstance(error.location, int) and error.location > 0 else ""
         return f"{_first_line(error)}{at}"
     if isinstance(error, RecursionError):

@@ -26,6 +26,7 @@ _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _SEGMENT = re.compile(r"\.([^.\[\]{}]+)|\[(\d{1,9})\]")
 _ROOT = re.compile(r"[A-Za-z0-9_-]+")
 _KEYS_SHOWN = 8
+_MAPPINGS = (dict, Mapping)
 _LONGEST_CACHED = 500
 
 _MISSING: Final = object()
@@ -58,7 +59,7 @@ class Reference:
                 return self.default
             raise self._unresolved(self._why_no_root()) from None
         for position, segment in enumerate(self.path):
-            if isinstance(value, dict | Mapping):
+            if isinstance(value, _MAPPINGS):
                 found = value.get(segment if isinstance(segment, str) else str(segment), _MISSING)
             elif isinstance(value, list):
                 index = segment if isinstance(segment, int) else int(segment) if segment.isdecimal() else -1

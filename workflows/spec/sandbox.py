@@ -164,7 +164,10 @@ class Sandbox:
             except BaseException:
                 child.kill()
                 raise
-            self._give_back(child)
+            if answer.pop("is_spent"):
+                child.kill()
+            else:
+                self._give_back(child)
         if "error" in answer:
             raise ExpressionError(answer["error"])
         return answer

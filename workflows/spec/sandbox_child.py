@@ -44,7 +44,7 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
             answer, is_spent = _answer(json.loads(body))
         except MemoryError:
             answer, is_spent = {"error": "it needs more memory than an expression may use"}, True
-        payload = json.dumps(answer).encode()
+        payload = json.dumps({**answer, "is_spent": is_spent}).encode()
         connection.sendall(LENGTH.pack(len(payload)) + payload)
         if is_spent:
             return

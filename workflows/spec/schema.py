@@ -12,7 +12,14 @@ from workflows.spec import limits
 
 Name = Annotated[str, Field(min_length=1, max_length=limits.MAX_NAME_LENGTH)]
 StateName = Annotated[str, Field(min_length=1, max_length=limits.MAX_NAME_LENGTH, pattern=r"^[A-Za-z0-9_-]+$")]
-Duration = Annotated[str, Field(description="Go-style duration: 30s, 5m, 1h30m, 500ms", max_length=64)]
+Duration = Annotated[
+    str,
+    Field(
+        description="Go-style duration: 30s, 5m, 1h30m, 500ms",
+        max_length=64,
+        json_schema_extra={"pattern": r"^([0-9]+([.][0-9]+)?(ms|us|µs|d|h|m|s))+$"},
+    ),
+]
 ErrorHandling = Literal["retry", "fail-fast", "continue"]
 
 
