@@ -11,7 +11,7 @@ from workflows.activities.registry import activity
 from workflows.activities.shapes import Fields
 
 # The knowledge base's timeout bounds the wait, however many minutes the input asks for.
-LONGEST_WAIT = timedelta(minutes=120)
+LONGEST_MINUTES = 120.0
 AUTOMATIC_APPROVER = "system-auto"
 
 
@@ -53,16 +53,16 @@ def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> A
         identity=context.identity,
         workflow_id=input.workflow_id,
         required_approvals=input.required_approvals,
-        expires_in=min(timedelta(minutes=min(input.timeout_minutes, 1e6)), LONGEST_WAIT),
+        expires_in=timedelta(minutes=min(input.timeout_minutes, LONGEST_MINUTES)),
         description=input.description,
     )
-    if context.resumed is None:
+    outcome = approvals.gate_outcome(gate.pk)
+    if outcome.decided_at is None:
         context.info(f"waiting for {input.required_approvals} approval(s) of {input.workflow_id}", gate=str(gate.pk))
         return Suspended(gate.signal_name, until=gate.expires_at)
-    outcome = approvals.gate_outcome(gate.pk)
     return ApproveWorkflowOutput(
         approved=outcome.approved,
         approver=", ".join(outcome.approvers) or None,
-        timestamp=(outcome.decided_at or datetime.now(UTC)).isoformat(timespec="seconds"),
+        timestamp=outcome.decided_at.isoformat(timespec="seconds"),
         reason=outcome.reason or None,
     )

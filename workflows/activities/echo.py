@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
@@ -11,13 +11,13 @@ from workflows.activities.registry import activity
 class EchoInput(BaseModel):
     """Anything."""
 
-    value: Any = None
+    value: Any = Field(default=None, description="Anything")
 
 
 class EchoOutput(BaseModel):
     """The same thing."""
 
-    value: Any = None
+    value: Any = Field(description="The input value")
 
 
 @activity("EchoActivity", category="testing", timeout="30s", isolation="inline")

@@ -5,40 +5,53 @@ Connects to the address that was checked, never to what a second look-up says (c
 
 import asyncio
 import json
-from typing import Any, Literal
-from urllib.parse import urljoin
+import logging
+import math
+from base64 import b64encode
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urljoin, urlsplit
 
 import httpx
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from workflows.activities.context import ActivityContext
-from workflows.activities.network_guard import Target, check_url, redact
+from workflows.activities.network_guard import DEFAULT_PORTS, Target, check_url, redact, split_url
 from workflows.activities.registry import activity
 from workflows.activities.shapes import Fields
 from workflows.errors import ActivityError, InvalidInput, PermanentError
 
+# httpx logs every address it calls, query included, at level info: tokens would end up in the process's log.
+logging.getLogger("httpx").setLevel(logging.WARNING)
+
 MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 MAX_REDIRECTS = 5
+SCHEMES = ("http", "https")
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 110.0
 # Answers that ask for patience rather than for another request (RFC 9110, RFC 6585, RFC 8470).
 RETRYABLE_STATUS = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_REPEATED_WITH_KEY = frozenset({"POST", "PUT", "PATCH"})
 # Named by the request itself or by the connection; a caller's value would contradict the one that is sent.
 _OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
+# What may follow a redirect to another origin; the rest may carry credentials under any name.
+_HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "idempotency-key", "user-agent"})
 
-Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+Method = Annotated[
+    Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+    BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
+]
+Status = Annotated[int, Field(ge=100, le=599)]
 
 
 class HttpRequestInput(Fields):
     """What to send, where."""
 
-    method: Method = Field(default="GET", description="The HTTP method, in capitals", examples=["GET", "POST"])
+    method: Method = Field(default="GET", description="The HTTP method", examples=["GET", "POST"])
     url: str = Field(max_length=8192, description="Absolute http or https address", examples=["https://example.org/"])
     headers: dict[str, str] | None = Field(default=None, description="Request headers; secrets as secret:<id> handles")
     body: Any = Field(default=None, description="Sent as JSON if it is an object or a list, as it is if it is text")
-    expect_status: int | list[int] | None = Field(
+    expect_status: Status | list[Status] | None = Field(
         default=None, description="The status, or list of them, that counts as success; left out, any 2xx"
     )
 
@@ -61,11 +74,13 @@ class HttpError(ActivityError):
 async def http_request(input: HttpRequestInput, context: ActivityContext) -> HttpRequestOutput:
     """Sends an HTTP request and returns status, headers and body; server errors are tried again."""
     headers, content = _request_parts(input, context)
-    method, url = str(input.method), input.url
+    method: str = input.method
+    url = input.url
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     async with httpx.AsyncClient(timeout=timeout, trust_env=False, follow_redirects=False) as client:
         for _ in range(MAX_REDIRECTS + 1):
-            target = await asyncio.to_thread(check_url, url)
+            target = await _checked(url)
+            client.cookies.clear()  # a hop's cookies are its host's, and hosts may share an address
             response, body = await _send(client, method, target, headers, content)
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location or _is_expected(response.status_code, input):
@@ -73,12 +88,19 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
             following = urljoin(url, location)
             context.debug("redirected", to=redact(following))
             if _origin(following) != _origin(url):
-                headers = {k: v for k, v in headers.items() if k.lower() not in ("authorization", "cookie")}
+                headers = {k: v for k, v in headers.items() if k.lower() in _HARMLESS_HEADERS}
             if response.status_code == 303 or (response.status_code in (301, 302) and method == "POST"):
-                method, content = "GET", None
+                method, content = ("HEAD" if method == "HEAD" else "GET"), None
                 headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
             url = following
-    raise PermanentError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", name="HttpError")
+    raise HttpError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", retryable=False)
+
+
+async def _checked(url: str) -> Target:
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(check_url, url, schemes=SCHEMES), CONNECT_SECONDS)
+    except TimeoutError:
+        raise ActivityError(f"the host of {redact(url)} was not resolved within {CONNECT_SECONDS:g} s") from None
 
 
 def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[dict[str, str], bytes | None]:
@@ -89,10 +111,14 @@ def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[d
         if not name.isascii() or any(c in name + value for c in "\r\n\0") or not name.strip():
             raise InvalidInput(f"headers: {name!r} or its value holds a line break or is no header name")
     present = {name.lower() for name in headers}
-    if input.method in _UNSAFE and "idempotency-key" not in present:
+    if input.method in _REPEATED_WITH_KEY and "idempotency-key" not in present:
         headers["Idempotency-Key"] = context.idempotency_key
     if "user-agent" not in present:
         headers["User-Agent"] = "poimen"
+    user = split_url(input.url, schemes=SCHEMES)
+    if user.username is not None and "authorization" not in present:
+        pair = f"{unquote(user.username)}:{unquote(user.password or '')}"
+        headers["Authorization"] = "Basic " + b64encode(pair.encode()).decode()
     if input.body is None:
         return headers, None
     if isinstance(input.body, str):
@@ -106,10 +132,12 @@ async def _send(
     client: httpx.AsyncClient, method: str, target: Target, headers: dict[str, str], content: bytes | None
 ) -> tuple[httpx.Response, bytes]:
     """Send to the checked address; raises :class:`ActivityError` if it cannot be reached or the answer is too long."""
-    url = httpx.URL(target.url)
-    default_port = {"http": 80, "https": 443}[target.scheme]
+    try:
+        url = httpx.URL(target.url)
+    except httpx.InvalidURL as problem:
+        raise InvalidInput(f"url: {redact(target.url)!r} is not a valid address: {problem}") from None
     named = f"[{target.host}]" if ":" in target.host else target.host
-    host = named if target.port == default_port else f"{named}:{target.port}"
+    host = named if target.port == DEFAULT_PORTS[target.scheme] else f"{named}:{target.port}"
     error: Exception | None = None
     for address in target.addresses:
         request = client.build_request(
@@ -164,25 +192,21 @@ def _is_expected(status: int, input: HttpRequestInput) -> bool:
 
 def _decoded(response: httpx.Response, body: bytes) -> Any:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    text = (
-        body.decode(response.charset_encoding or "utf-8", errors="replace")
-        if _knows(response)
-        else body.decode("utf-8", errors="replace")
-    )
+    try:
+        text = body.decode(response.charset_encoding or "utf-8", errors="replace")
+    except (LookupError, ValueError):  # a charset that is none, or none for text
+        text = body.decode("utf-8", errors="replace")
     if kind == "application/json" or kind.endswith("+json"):
         try:
-            return _storable(json.loads(text, parse_constant=str))
+            return _storable(json.loads(text, parse_constant=str, parse_float=_finite))
         except (ValueError, RecursionError):
             return _clean(text)
     return _clean(text)
 
 
-def _knows(response: httpx.Response) -> bool:
-    try:
-        "".encode(response.charset_encoding or "utf-8")
-    except LookupError:
-        return False
-    return True
+def _finite(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits  # 1e999 is JSON, but no number that JSON can be made of
 
 
 def _storable(value: Any) -> Any:
@@ -200,9 +224,9 @@ def _clean(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = httpx.URL(url)
-    return parts.scheme, parts.host, parts.port
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
 def _words(error: Exception | None) -> str:

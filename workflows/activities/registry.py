@@ -72,12 +72,12 @@ class Activity:
         if isinstance(output, Suspended):
             return output
         if isinstance(output, BaseModel):
-            return output.model_dump(mode="json", by_alias=True, exclude_none=True)
+            return _without_absent(output)
         try:
             model = self.output_model.model_validate(output)
         except ValidationError as error:
             raise PermanentError(f"{self.name} returned something else than its output schema says: {error}") from None
-        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return _without_absent(model)
 
 
 @dataclass
@@ -175,6 +175,15 @@ def activity(
         return function
 
     return register
+
+
+def _without_absent(output: BaseModel) -> dict[str, Any]:
+    """JSON data of ``output``; None leaves out an optional field, and is the value (JSON null) of a required one."""
+    data = output.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name, info in type(output).model_fields.items():
+        if info.is_required() and getattr(output, name) is None:
+            data[info.serialization_alias or info.alias or name] = None
+    return data
 
 
 def _models(function: Callable[..., Any]) -> tuple[type[BaseModel], type[BaseModel]]:
