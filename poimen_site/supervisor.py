@@ -1,0 +1,193 @@
+"""Keeps the processes of one home running: starts, restarts, labels their output, and ends them in time.
+
+One loop, one thread. Refuses to know what the processes do; that is the business of the ``up`` command.
+"""
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+# A process started with this in its environment ends when the supervisor does (manage.py sees to it).
+SUPERVISED = "POIMEN_SUPERVISOR_PID"
+COLOURS = (36, 35, 33, 32, 34)
+BACKOFF_SECONDS = (0.2, 1.0, 2.0, 5.0, 10.0)
+STABLE_SECONDS = 30.0  # a process that ran this long starts its backoff afresh
+GRACE_SECONDS = 7.0
+
+
+@dataclass
+class Service:
+    """One process to keep running. ``environment`` is added to the supervisor's; ``fds`` stay open in it."""
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    fds: Sequence[int] = ()
+    process: "subprocess.Popen[bytes] | None" = None
+    started_at: float = 0.0
+    failures: int = 0
+    start_at: float = 0.0
+    pending: bytes = b""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self.process is not None and self.process.poll() is None
+
+
+class Supervisor:
+    """``run`` blocks until ``stop`` is called (a signal handler may) and every process has ended."""
+
+    def __init__(self, services: Sequence[Service], *, output: IO[str] = sys.stdout) -> None:
+        self._services = list(services)
+        self._output = output
+        self._selector = selectors.DefaultSelector()
+        self._stopping = False
+        self._duties: list[tuple[float, Callable[[], Any], float]] = []
+        self._width = max(len(service.name) for service in services) if services else 4
+        self._coloured = output.isatty() and not os.environ.get("NO_COLOR")
+
+    def every(self, seconds: float, duty: Callable[[], Any]) -> None:
+        """Call ``duty`` between other things, about every ``seconds``; what it raises is printed, not fatal."""
+        self._duties.append((seconds, duty, 0.0))
+
+    def stop(self, *_: Any) -> None:
+        """End everything; fit to be a signal handler."""
+        self._stopping = True
+
+    def say(self, text: str, name: str = "poimen") -> None:
+        """Print lines under a label."""
+        colour = COLOURS[hash(name) % len(COLOURS)]
+        for position, service in enumerate(self._services):
+            if service.name == name:
+                colour = COLOURS[position % len(COLOURS)]
+        label = f"{name:<{self._width}} |"
+        if self._coloured:
+            label = f"\x1b[{colour}m{label}\x1b[0m"
+        for line in text.splitlines() or [""]:
+            with contextlib.suppress(OSError, ValueError):  # a closed terminal must not stop the work
+                print(label, line, file=self._output, flush=True)
+
+    def run(self) -> None:
+        """Start everything and keep it running until told to stop."""
+        try:
+            while not self._stopping:
+                self._start_due()
+                self._read(0.1)
+                self._reap()
+                self._do_duties()
+        finally:
+            self._end_all()
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for service in self._services:
+            if service.process is None and now >= service.start_at:
+                self._start(service)
+
+    def _start(self, service: Service) -> None:
+        environment = os.environ | {SUPERVISED: str(os.getpid()), "PYTHONUNBUFFERED": "1"} | dict(service.environment)
+        service.process = subprocess.Popen(
+            service.argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            pass_fds=tuple(service.fds),
+            start_new_session=True,  # Ctrl-C goes to the supervisor, which ends the others in order
+        )
+        service.started_at = time.monotonic()
+        assert service.process.stdout is not None
+        os.set_blocking(service.process.stdout.fileno(), False)
+        self._selector.register(service.process.stdout, selectors.EVENT_READ, service)
+
+    def _read(self, timeout: float) -> None:
+        for key, _ in self._selector.select(timeout):
+            self._drain(key.data)
+
+    def _drain(self, service: Service) -> None:
+        assert service.process is not None
+        assert service.process.stdout is not None
+        with contextlib.suppress(BlockingIOError):
+            chunk = os.read(service.process.stdout.fileno(), 65536)
+            if not chunk:
+                with contextlib.suppress(KeyError):
+                    self._selector.unregister(service.process.stdout)
+            *lines, service.pending = (service.pending + chunk).split(b"\n")
+            for line in lines:
+                self.say(line.decode("utf-8", "replace").rstrip("\r"), service.name)
+
+    def _reap(self) -> None:
+        for service in self._services:
+            if service.process is None or service.process.poll() is None:
+                continue
+            code = service.process.returncode
+            self._forget(service)
+            if self._stopping:
+                continue
+            if time.monotonic() - service.started_at > STABLE_SECONDS:
+                service.failures = 0
+            wait = BACKOFF_SECONDS[min(service.failures, len(BACKOFF_SECONDS) - 1)]
+            service.failures += 1
+            service.start_at = time.monotonic() + wait
+            self.say(f"{service.name} ended ({_described(code)}); starting it again in {wait:g} s")
+
+    def _forget(self, service: Service) -> None:
+        assert service.process is not None
+        assert service.process.stdout is not None
+        self._drain(service)
+        if service.pending:
+            self.say(service.pending.decode("utf-8", "replace"), service.name)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(service.process.stdout)
+        service.process.stdout.close()
+        service.process, service.pending = None, b""
+
+    def _do_duties(self) -> None:
+        now = time.monotonic()
+        for index, (seconds, duty, last) in enumerate(self._duties):
+            if now - last >= seconds:
+                self._duties[index] = (seconds, duty, now)
+                try:
+                    duty()
+                except Exception as error:  # noqa: BLE001 - a duty that fails is tried again
+                    self.say(f"{type(error).__name__}: {error}")
+
+    def _end_all(self) -> None:
+        """Ask every process to end, wait, kill what stays."""
+        self.say("stopping")
+        for service in self._services:
+            _signal(service, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while any(service.is_running for service in self._services) and time.monotonic() < deadline:
+            self._read(0.05)
+        for service in self._services:
+            if service.is_running:
+                self.say(f"{service.name} did not end in {GRACE_SECONDS:g} s; killing it")
+            _signal(service, signal.SIGKILL)  # the group: nothing that it started may stay
+            if service.process is not None:
+                service.process.wait()
+                self._forget(service)
+
+
+def _signal(service: Service, number: signal.Signals) -> None:
+    if service.process is None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if number == signal.SIGKILL:
+            os.killpg(service.process.pid, number)
+        else:
+            service.process.send_signal(number)
+
+
+def _described(code: int) -> str:
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit code {code}"
