@@ -35,7 +35,7 @@ def executions_of(customer: Customer) -> QuerySet[Execution]:
         Execution.objects.filter(customer=customer)
         .select_related("workflow_version")
         .annotate(continued_as_id=Subquery(follower))
-        .order_by("-created_at")
+        .order_by("-created_at", "-pk")
     )
 
 

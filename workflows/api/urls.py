@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workflows.api import approvals, execution_views, logs, states
+from workflows.api import activities, approvals, execution_views, logs, states
 
 urlpatterns = [
     path("executions", execution_views.ExecutionList.as_view()),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("executions/<str:execution_id>/rerun", execution_views.RerunExecution.as_view()),
     path("executions/<str:execution_id>/states", states.ExecutionStates.as_view()),
     path("executions/<str:execution_id>/logs", logs.ExecutionLogs.as_view()),
+    path("activities", activities.ActivityList.as_view()),
     path("approvals", approvals.ApprovalList.as_view()),
     path("approvals/stats", approvals.ApprovalStatistics.as_view()),
     path("approvals/<str:gate_id>", approvals.ApprovalDetail.as_view()),

@@ -1,0 +1,19 @@
+"""``GET /activities``: what a Task can do, with typed inputs and outputs (contract-activities 0)."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from workflows.access import role_required
+from workflows.activities.knowledge_base import knowledge_base
+from workflows.models import Role
+
+
+class ActivityList(APIView):
+    """The knowledge base: ``{version, activities[], metadata}``; the same for every customer."""
+
+    permission_classes = (role_required(Role.VIEWER),)
+
+    def get(self, request: Request) -> Response:
+        """Answer the document that is generated from the registry."""
+        return Response(knowledge_base())

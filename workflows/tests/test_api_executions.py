@@ -1,0 +1,295 @@
+"""Executions over REST: what a reader sees of a run, its states and its log."""
+
+import re
+import time
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from workflows import control
+from workflows.api.executions import execution_body
+from workflows.models import Execution, ExecutionStatus, LogEntry, Role, Workflow, WorkflowVersion
+from workflows.submission import start_execution, store_spec
+from workflows.tests.people import ECHO, customer, member, signed_in, started
+from workflows.tests.worker import wait_for, working
+
+RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+
+FAN: dict[str, Any] = {
+    "name": "fan",
+    "states": [
+        {
+            "name": "Fan",
+            "type": "Parallel",
+            "branches": [
+                {"name": "left", "states": [echo_left := {**ECHO["states"][0], "name": "Left"}]},
+                {"name": "right", "states": [{**echo_left, "name": "Right"}]},
+            ],
+            "next": "Each",
+        },
+        {
+            "name": "Each",
+            "type": "Map",
+            "items": [1, 2, 3],
+            "states": [{"name": "One", "type": "Pass", "result": "${item}"}],
+            "next": "Bad",
+        },
+        {
+            "name": "Bad",
+            "type": "Task",
+            "resource": "EchoActivity",
+            "parameters": {"value": "${Left.output.value.nothing}"},
+            "catch": [{"next": "Last"}],
+        },
+        {"name": "Last", "type": "Pass", "result": "done", "end": True},
+    ],
+}
+
+
+def viewer(slug: str = "acme") -> Any:
+    return signed_in(member(customer(slug), Role.VIEWER))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_finished_execution_shows_the_results_of_its_states() -> None:
+    execution = started(customer(), FAN, by="ann", topic="x")
+    with working():
+        wait_for(execution)
+    body = viewer().get(f"/executions/{execution.pk}").json()
+    assert body["status"] == "success"
+    assert body["inputs"] == {"topic": "x"}
+    outputs = body["outputs"]
+    assert outputs["status"] == "COMPLETED"
+    assert outputs["output"] == "done"
+    results = outputs["stepResults"]
+    assert set(results) == {"Fan", "Left", "Right", "Each", "Bad", "Last"}, "the inside of a Map is its list"
+    assert results["Left"] == {"value": "hello"}
+    assert results["Each"] == [1, 2, 3]
+    assert results["Bad"]["error"]["name"] == "ReferenceError"
+    assert results["Last"] == "done"
+    assert body["currentStates"] == []
+    assert body["createdBy"] == "ann"
+    assert [line["level"] for line in body["logs"]].count("debug") == 0
+    assert set(body["logs"][0]) <= {"timestamp", "nodeId", "level", "message", "event"}
+    for moment in (body["createdAt"], body["startedAt"], body["completedAt"], body["logs"][0]["timestamp"]):
+        assert re.match(RFC3339, moment)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_execution_says_why() -> None:
+    execution = started(
+        customer(), {"name": "f", "states": [{"name": "No", "type": "Fail", "error": "Nope", "cause": "it is closed"}]}
+    )
+    with working():
+        wait_for(execution)
+    body = viewer().get(f"/executions/{execution.pk}").json()
+    assert body["status"] == "failed"
+    assert body["outputs"]["status"] == "FAILED"
+    assert "it is closed" in body["outputs"]["error"]
+    assert body["outputs"]["stepResults"]["No"]["error"]["name"] == "Nope"
+    assert any("it is closed" in error for error in body["errors"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_waiting_execution_shows_where_it_stands() -> None:
+    spec = {"name": "w", "states": [{"name": "Hold", "type": "WaitForSignal", "signal": "go", "end": True}]}
+    execution = started(customer(), spec)
+    with working():
+        wait_for(execution, ExecutionStatus.WAITING)
+    client = viewer()
+    body = client.get(f"/executions/{execution.pk}").json()
+    assert (body["status"], body["currentStates"], body["outputs"]) == ("waiting", ["Hold"], {})
+    assert "completedAt" not in body
+    assert "errors" not in body
+    (cursor,) = client.get(f"/executions/{execution.pk}/states").json()["running"]
+    assert (cursor["state"], cursor["status"], cursor["signal"]) == ("Hold", "waiting", "go")
+
+
+@pytest.mark.django_db
+def test_a_fresh_execution_has_empty_outputs_and_logs(django_assert_num_queries: Any) -> None:
+    acme = customer()
+    workflow = Workflow.objects.create(customer=acme, name="w")
+    version = WorkflowVersion.objects.create(workflow=workflow, version=3, name="w", checksum="-")
+    execution, _ = start_execution(
+        customer=acme, spec=store_spec(ECHO), inputs={"a": 1}, name="echo", workflow=workflow, version=version
+    )
+    with django_assert_num_queries(0):
+        body = execution_body(execution)
+    assert body["outputs"] == {}
+    assert body["logs"] == []
+    assert body["workflowId"] == str(workflow.pk)
+    assert body["version"] == 3
+    assert body["status"] == "pending"
+    assert body["startedAt"] == body["createdAt"]
+
+
+@pytest.mark.django_db
+def test_links_to_other_executions_are_there_when_set() -> None:
+    acme = customer()
+    first, second, third = started(acme), started(acme), started(acme)
+    Execution.objects.filter(pk=second.pk).update(continued_from=first)
+    Execution.objects.filter(pk=third.pk).update(parent=first, rerun_of=second)
+    client = viewer()
+    assert client.get(f"/executions/{first.pk}").json()["continuedAs"] == str(second.pk)
+    assert client.get(f"/executions/{second.pk}").json()["continuedFrom"] == str(first.pk)
+    body = client.get(f"/executions/{third.pk}").json()
+    assert (body["parentId"], body["rerunOf"]) == (str(first.pk), str(second.pk))
+    assert not {"parentId", "continuedFrom", "continuedAs", "rerunOf"} & set(
+        client.get(f"/executions/{started(acme).pk}").json()
+    )
+
+
+@pytest.mark.django_db
+def test_the_list_is_newest_first_and_paged() -> None:
+    acme = customer()
+    made = [str(started(acme).pk) for _ in range(12)][::-1]
+    started(customer("other"))
+    client = viewer()
+    first = client.get("/executions")
+    assert first["X-Total-Count"] == "12"
+    assert [e["id"] for e in first.json()] == made[:10]
+    assert [e["id"] for e in client.get("/executions?page=2").json()] == made[10:]
+    assert [e["id"] for e in client.get("/executions?page=3&limit=5").json()] == made[10:]
+    assert client.get("/executions?page=9").json() == []
+    assert first.json()[0]["logs"] == []
+    assert first.json()[0]["currentStates"] == ["Say"]
+
+
+@pytest.mark.django_db
+def test_the_list_can_be_filtered() -> None:
+    acme = customer()
+    workflow = Workflow.objects.create(customer=acme, name="w")
+    mine, _ = start_execution(customer=acme, spec=store_spec(ECHO), inputs={}, name="echo", workflow=workflow)
+    cancelled = started(acme)
+    control.request_cancel(cancelled.pk, by="ann")
+    client = viewer()
+    assert [e["id"] for e in client.get(f"/executions?workflowId={workflow.pk}").json()] == [str(mine.pk)]
+    assert [e["id"] for e in client.get("/executions?status=cancelled").json()] == [str(cancelled.pk)]
+    assert client.get(f"/executions?workflowId={uuid4()}").json() == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query, field",
+    [("status=odd", "status"), ("page=0", "page"), ("page=x", "page"), ("limit=101", "limit"), ("limit=0", "limit"),
+     ("workflowId=7", "workflowId"), ("page=99999999999999999999", "page")],
+)  # fmt: skip
+def test_a_bad_filter_is_named(query: str, field: str) -> None:
+    response = viewer().get(f"/executions?{query}")
+    assert response.status_code == 400
+    assert field in response.json()["error"]
+
+
+@pytest.mark.django_db
+def test_logs_are_limited_and_can_be_left_out() -> None:
+    execution = started(customer())
+    LogEntry.objects.bulk_create(
+        LogEntry(execution=execution, level="debug" if n % 2 else "info", message=f"line {n}", logged_at=timezone.now())
+        for n in range(1200)
+    )
+    client = viewer()
+    path = f"/executions/{execution.pk}"
+    assert [line["message"] for line in client.get(f"{path}?logs=2").json()["logs"]] == ["line 1196", "line 1198"]
+    assert client.get(f"{path}?logs=0").json()["logs"] == []
+    assert len(client.get(path).json()["logs"]) == 601, "600 and the line of the start"
+    assert len(client.get(f"{path}?level=debug").json()["logs"]) == 1000
+    assert client.get(f"{path}?level=debug&logs=1").json()["logs"][0]["message"] == "line 1199"
+    assert client.get(f"{path}?level=warn").json()["logs"] == []
+    for bad in ("logs=-1", "logs=x", "level=loud"):
+        assert client.get(f"{path}?{bad}").status_code == 400
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reading_costs_four_queries_and_little_time(django_assert_max_num_queries: Any) -> None:
+    """The whole request, sign-in included; the status read is budgeted at 30 ms (the middle of 30 is taken)."""
+    execution = started(customer(), FAN)
+    client = viewer()
+    with django_assert_max_num_queries(4):
+        client.get(f"/executions/{execution.pk}")
+    with working():
+        wait_for(execution)
+    with django_assert_max_num_queries(4):
+        client.get(f"/executions/{execution.pk}")
+    with django_assert_max_num_queries(4):
+        client.get("/executions")
+    took = []
+    for _ in range(30):
+        before = time.perf_counter()
+        assert client.get(f"/executions/{execution.pk}").status_code == 200
+        took.append(time.perf_counter() - before)
+    assert sorted(took)[15] < 0.03
+
+
+@pytest.mark.django_db(transaction=True)
+def test_states_show_every_attempt_a_page_at_a_time() -> None:
+    execution = started(customer(), FAN)
+    with working():
+        wait_for(execution)
+    client = viewer()
+    path = f"/executions/{execution.pk}/states"
+    body = client.get(path).json()
+    assert body["running"] == []
+    assert body["next"] is None
+    runs = {run["state"]: run for run in body["states"]}
+    assert set(runs) == {"Fan", "Left", "Right", "Each", "One", "Bad", "Last"}
+    assert runs["Left"]["branch"]["path"] == "Fan/left"
+    assert runs["Left"]["branch"]["name"] == "left"
+    assert runs["Left"]["input"] == {"value": "hello"}
+    assert runs["Left"]["output"] == {"value": "hello"}
+    assert runs["Left"]["activity"] == "EchoActivity"
+    assert runs["Left"]["durationMs"] >= 0
+    assert sorted(run["branch"]["index"] for run in body["states"] if run["state"] == "One") == [0, 1, 2]
+    assert runs["Bad"]["status"] == "failed"
+    assert runs["Bad"]["error"]["name"] == "ReferenceError"
+    assert runs["Bad"]["next"] == "Last"
+    collected: list[int] = []
+    after = 0
+    while after is not None:
+        page = client.get(f"{path}?limit=2&after={after}").json()
+        assert len(page["states"]) <= 2
+        collected += [run["id"] for run in page["states"]]
+        after = page["next"]
+    assert collected == [run["id"] for run in body["states"]]
+    assert [run["state"] for run in client.get(f"{path}?state=Bad").json()["states"]] == ["Bad"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
+    """A transaction that began first and commits last: its line is neither lost nor shown before its time."""
+    execution = started(customer())
+    client = viewer()
+    path = f"/executions/{execution.pk}/logs"
+    insert = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
+    parameters = {
+        k: v for k, v in connection.get_connection_params().items() if k in ("dbname", "user", "host", "port")
+    }
+    with psycopg.connect(**parameters) as slow, psycopg.connect(**parameters, autocommit=True) as quick:
+        slow.execute(insert, (execution.pk, "slow"))
+        quick.execute(insert, (execution.pk, "quick"))
+        first = client.get(path).json()
+        assert [line["message"] for line in first["logs"]] == ["echo started"]
+        slow.commit()
+        second = client.get(f"{path}?after={first['next']}").json()
+    assert [line["message"] for line in second["logs"]] == ["slow", "quick"]
+    assert client.get(f"{path}?after={second['next']}").json() == {"logs": [], "next": second["next"], "more": False}
+    assert client.get(f"{path}?limit=1").json()["more"] is True
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("cursor", ["x", "1", "-", "1-", "1-2-3", "٣-٤", "9" * 30 + "-1", "1--1"])
+def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
+    execution = started(customer())
+    response = viewer().get(f"/executions/{execution.pk}/logs", {"after": cursor})
+    assert response.status_code == 400
+    assert response.json()["error"].startswith("after")
+
+
+@pytest.mark.django_db
+def test_the_knowledge_base_is_served() -> None:
+    body = viewer().get("/activities").json()
+    assert "EchoActivity" in {entry["name"] for entry in body["activities"]}
+    assert body["metadata"]["totalActivities"] == len(body["activities"])
