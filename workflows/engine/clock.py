@@ -14,6 +14,7 @@ from uuid import UUID
 
 import psycopg
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connections
 
 from workflows import approvals, control
 from workflows.engine import hints, retention
@@ -96,7 +97,7 @@ class Clock:
             try:
                 with psycopg.connect(**connection_parameters()) as connection:
                     self._lead(connection)
-            except psycopg.Error as error:
+            except (psycopg.Error, DatabaseError, InterfaceError) as error:
                 log.warning(
                     "the clock waits for the database (%s)",
                     str(error).strip().partition("\n")[0],
@@ -104,6 +105,8 @@ class Clock:
                 # Workers could not beat either while the database was away: let them before judging them.
                 self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS
                 time.sleep(0.5)
+            finally:
+                connections["default"].close()  # what the gates use; a broken one must not be used again
 
     def _lead(self, connection: psycopg.Connection[Any]) -> None:
         leads = False

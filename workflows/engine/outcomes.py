@@ -48,18 +48,20 @@ def succeeded(
     next_state: str | None = None,
     **extra: Any,
 ) -> Outcome:
-    """The state is done with ``output``: apply ``output`` and ``assign``, record the run, move on.
+    """The state is done with ``output``: apply ``assign`` and ``output``, record the run, move on.
+
+    In both templates ``${result}`` is what the state gave, before ``output`` replaces it.
 
     ``given`` is the input to record; ``next_state`` overrides the step's successor (Choice). Raises
     :class:`WorkflowError` if a template fails, or the output is too large or no JSON; nothing is recorded then.
     """
     step = line.step
     templates = step.templates
-    if "output" in templates and not isinstance(step.state, schema.SucceedState):
-        output = templates["output"].resolve(LineScope(line, result=output))
     assigned: dict[str, Any] | None = None
     if "assign" in templates:
         assigned = templates["assign"].resolve(LineScope(line, result=output))
+    if "output" in templates and not isinstance(step.state, schema.SucceedState):
+        output = templates["output"].resolve(LineScope(line, result=output))
     if extra.get("assigned"):
         assigned = {**(assigned or {}), **extra["assigned"]}
     stored = artifacts.keep_small(line.execution.id, output)

@@ -278,6 +278,8 @@ class Pump:
         try:
             with direct_connection() as connection:
                 connection.execute("DELETE FROM workflows_process WHERE id = %s", (self.id,))
+                # What was given back is ready for others, and our own listener sees that it is over.
+                hints.notify_ready(connection)
         except psycopg.Error:
             log.warning("could not sign off: the database is away")
         self.store.close()
