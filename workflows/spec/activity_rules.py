@@ -98,9 +98,13 @@ def _check_parameter(activity: ActivityInfo, name: str, value: Any, path: str, f
     schema = activity.input_schema["properties"][name]
     if is_dynamic(value) or _is_plainly_right(schema, value):
         return
-    for error in _errors(_validator_of(activity), schema, value):
+    errors = list(_errors(_validator_of(activity), schema, value))
+    mistyped = [error.absolute_path for error in errors if error.validator == "type"]
+    for error in errors:
         if _holds_dynamic(error.instance):
             continue  # what a reference will bring is not known yet
+        if error.validator != "type" and error.absolute_path in mistyped:
+            continue  # of the wrong type altogether, which is told
         where = join_path([*error.absolute_path])
         full = path + (where if where.startswith("[") or not where else f".{where}")
         code, message, candidates = _explain(error)
