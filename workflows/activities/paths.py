@@ -31,9 +31,13 @@ class Territory:
             closed=tuple(path.parent for path in own),
         )
 
+    def is_own(self, resolved: Path) -> bool:
+        """Say whether a path, already resolved, is in the execution's own directories: what it may write."""
+        return _within(resolved, self.own)
+
     def admits(self, resolved: Path) -> bool:
         """Say whether a path, already resolved, may be touched."""
-        if _within(resolved, self.own):
+        if self.is_own(resolved):
             return True
         return _within(resolved, self.shared) and not _within(resolved, self.closed)
 

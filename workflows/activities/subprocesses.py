@@ -21,6 +21,8 @@ import psutil
 from workflows.errors import ActivityTimeout, Canceled, PermanentError
 
 MARK = "POIMEN_SUBPROCESS"
+# By these the caller's own keeper finds what must be killed with it; a tool that becomes a daemon keeps them.
+INHERITED = ("POIMEN_ACTIVITY_TOKEN",)
 DEFAULT_OUTPUT_CAP = 4 * 1024 * 1024
 CHUNK = 64 * 1024
 LOOK_EVERY = 0.2  # seconds between looks at the clock, the cancellation and ``watch``
@@ -152,7 +154,8 @@ def run(
 def _environment(home: Path) -> dict[str, str]:
     # The programs that came with Poimen (ruff, bandit) first, then the machine's.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8"}
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return inherited | {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8"}
 
 
 def _kill_marked(mark: str) -> None:
