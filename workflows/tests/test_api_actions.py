@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from workflows import control
-from workflows.models import Execution, ExecutionStatus, Role, Signal
+from workflows.models import Execution, Role, Signal
 from workflows.tests.people import customer, member, signed_in, started
+from workflows.tests.pumping import Engine
 from workflows.tests.test_approvals import gate
-from workflows.tests.worker import wait_for, working
 
 HOLD: dict[str, Any] = {
     "name": "hold",
@@ -28,16 +28,15 @@ def post(client: Any, path: str, body: Any = None) -> Any:
     return client.post(path, body if body is not None else {}, format="json")
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_signal_lets_an_execution_go_on() -> None:
+def test_a_signal_lets_an_execution_go_on(engine: Engine) -> None:
     execution = started(customer(), HOLD)
     client = operator(name="olga")
-    with working():
-        wait_for(execution, ExecutionStatus.WAITING)
-        answer = post(client, f"/executions/{execution.pk}/signal", {"name": "go", "payload": {"x": [1]}})
-        assert answer.status_code == 202
-        assert answer.json()["new"] is True
-        wait_for(execution)
+    engine.pump()
+    engine.reaches(execution.pk, "waiting")
+    answer = post(client, f"/executions/{execution.pk}/signal", {"name": "go", "payload": {"x": [1]}})
+    assert answer.status_code == 202
+    assert answer.json()["new"] is True
+    engine.ended(execution.pk)
     body = client.get(f"/executions/{execution.pk}").json()
     assert body["outputs"]["stepResults"]["Hold"] == {"x": [1]}
     assert Signal.objects.get().sent_by == "olga"
@@ -100,19 +99,18 @@ def test_what_has_ended_cannot_be_moved(action: str, body: Any) -> None:
     assert "has ended (cancelled)" in response.json()["error"]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_rerun_starts_where_it_is_told_and_reuses_what_was_before() -> None:
+def test_a_rerun_starts_where_it_is_told_and_reuses_what_was_before(engine: Engine) -> None:
     execution = started(customer(), HOLD)
     client = operator(name="olga")
-    with working():
-        assert post(client, f"/executions/{execution.pk}/rerun").status_code == 409, "it has not ended"
-        control.send_signal(execution.pk, "go", "payload")
-        wait_for(execution)
-        answer = post(client, f"/executions/{execution.pk}/rerun", {"fromState": "Last"})
-        assert answer.status_code == 201
-        body = answer.json()
-        assert (body["rerunOf"], body["createdBy"]) == (str(execution.pk), "olga")
-        again = wait_for(Execution.objects.get(pk=body["id"]))
+    engine.pump()
+    assert post(client, f"/executions/{execution.pk}/rerun").status_code == 409, "it has not ended"
+    control.send_signal(execution.pk, "go", "payload")
+    engine.ended(execution.pk)
+    answer = post(client, f"/executions/{execution.pk}/rerun", {"fromState": "Last"})
+    assert answer.status_code == 201
+    body = answer.json()
+    assert (body["rerunOf"], body["createdBy"]) == (str(execution.pk), "olga")
+    again = engine.ended(body["id"])
     states = client.get(f"/executions/{again.pk}/states").json()["states"]
     assert [run["state"] for run in states if not run["reused"]] == ["Last"]
     results = client.get(f"/executions/{again.pk}").json()["outputs"]["stepResults"]
@@ -204,8 +202,7 @@ def test_gates_are_decided_over_rest() -> None:
     assert stats["averageWaitSeconds"] >= 0
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_workflow_waits_for_people_and_goes_on_when_they_have_decided() -> None:
+def test_a_workflow_waits_for_people_and_goes_on_when_they_have_decided(engine: Engine) -> None:
     spec = {
         "name": "release",
         "states": [
@@ -219,13 +216,13 @@ def test_a_workflow_waits_for_people_and_goes_on_when_they_have_decided() -> Non
     }
     execution = started(customer(), spec, by="olga")
     client = operator(Role.APPROVER, "ann")
-    with working():
-        wait_for(execution, ExecutionStatus.WAITING)
-        (asked,) = client.get("/approvals").json()
-        assert (asked["subject"], asked["state"], asked["executionId"]) == ("release-7", "Ask", str(execution.pk))
-        post(client, f"/approvals/{asked['id']}/approve")
-        post(operator(Role.APPROVER, "bob"), f"/approvals/{asked['id']}/approve")
-        wait_for(execution)
+    engine.pump()
+    engine.reaches(execution.pk, "waiting")
+    (asked,) = client.get("/approvals").json()
+    assert (asked["subject"], asked["state"], asked["executionId"]) == ("release-7", "Ask", str(execution.pk))
+    post(client, f"/approvals/{asked['id']}/approve")
+    post(operator(Role.APPROVER, "bob"), f"/approvals/{asked['id']}/approve")
+    engine.ended(execution.pk)
     output = client.get(f"/executions/{execution.pk}").json()["outputs"]["output"]
     assert output["approved"] is True
     assert output["approver"] == "ann, bob"

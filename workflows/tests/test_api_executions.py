@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from workflows import control
 from workflows.api.executions import execution_body
-from workflows.models import Execution, ExecutionStatus, LogEntry, Role, Workflow, WorkflowVersion
+from workflows.models import Execution, LogEntry, Role, Workflow, WorkflowVersion
 from workflows.submission import start_execution, store_spec
 from workflows.tests.people import ECHO, customer, member, signed_in, started
-from workflows.tests.worker import wait_for, working
+from workflows.tests.pumping import Engine
 
 RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 
@@ -54,11 +54,10 @@ def viewer(slug: str = "acme") -> Any:
     return signed_in(member(customer(slug), Role.VIEWER))
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_finished_execution_shows_the_results_of_its_states() -> None:
+def test_a_finished_execution_shows_the_results_of_its_states(engine: Engine) -> None:
     execution = started(customer(), FAN, by="ann", topic="x")
-    with working():
-        wait_for(execution)
+    engine.pump()
+    engine.ended(execution.pk)
     body = viewer().get(f"/executions/{execution.pk}").json()
     assert body["status"] == "success"
     assert body["inputs"] == {"topic": "x"}
@@ -79,13 +78,12 @@ def test_a_finished_execution_shows_the_results_of_its_states() -> None:
         assert re.match(RFC3339, moment)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_failed_execution_says_why() -> None:
+def test_a_failed_execution_says_why(engine: Engine) -> None:
     execution = started(
         customer(), {"name": "f", "states": [{"name": "No", "type": "Fail", "error": "Nope", "cause": "it is closed"}]}
     )
-    with working():
-        wait_for(execution)
+    engine.pump()
+    engine.ended(execution.pk)
     body = viewer().get(f"/executions/{execution.pk}").json()
     assert body["status"] == "failed"
     assert body["outputs"]["status"] == "FAILED"
@@ -94,12 +92,11 @@ def test_a_failed_execution_says_why() -> None:
     assert any("it is closed" in error for error in body["errors"])
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_waiting_execution_shows_where_it_stands() -> None:
+def test_a_waiting_execution_shows_where_it_stands(engine: Engine) -> None:
     spec = {"name": "w", "states": [{"name": "Hold", "type": "WaitForSignal", "signal": "go", "end": True}]}
     execution = started(customer(), spec)
-    with working():
-        wait_for(execution, ExecutionStatus.WAITING)
+    engine.pump()
+    engine.reaches(execution.pk, "waiting")
     client = viewer()
     body = client.get(f"/executions/{execution.pk}").json()
     assert (body["status"], body["currentStates"], body["outputs"]) == ("waiting", ["Hold"], {})
@@ -203,15 +200,14 @@ def test_logs_are_limited_and_can_be_left_out() -> None:
         assert client.get(f"{path}?{bad}").status_code == 400
 
 
-@pytest.mark.django_db(transaction=True)
-def test_reading_costs_four_queries_and_little_time(django_assert_max_num_queries: Any) -> None:
+def test_reading_costs_four_queries_and_little_time(engine: Engine, django_assert_max_num_queries: Any) -> None:
     """The whole request, sign-in included; the status read is budgeted at 30 ms (the middle of 30 is taken)."""
     execution = started(customer(), FAN)
     client = viewer()
     with django_assert_max_num_queries(4):
         client.get(f"/executions/{execution.pk}")
-    with working():
-        wait_for(execution)
+    engine.pump()
+    engine.ended(execution.pk)
     with django_assert_max_num_queries(4):
         client.get(f"/executions/{execution.pk}")
     with django_assert_max_num_queries(4):
@@ -224,11 +220,10 @@ def test_reading_costs_four_queries_and_little_time(django_assert_max_num_querie
     assert sorted(took)[15] < 0.03
 
 
-@pytest.mark.django_db(transaction=True)
-def test_states_show_every_attempt_a_page_at_a_time() -> None:
+def test_states_show_every_attempt_a_page_at_a_time(engine: Engine) -> None:
     execution = started(customer(), FAN)
-    with working():
-        wait_for(execution)
+    engine.pump()
+    engine.ended(execution.pk)
     client = viewer()
     path = f"/executions/{execution.pk}/states"
     body = client.get(path).json()
