@@ -123,7 +123,7 @@ WHITENOISE_USE_FINDERS = True
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework_simplejwt.authentication.JWTAuthentication",
+        "workflows.access.BearerAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -170,8 +170,7 @@ POIMEN_TEST_ACTIVITIES = env.bool("POIMEN_TEST_ACTIVITIES", default=False)
 
 # Where activities may read and reach (contract-activities 16).
 POIMEN_REPO_ROOTS = [
-    Path(p).expanduser().resolve()
-    for p in env.list("POIMEN_REPO_ROOTS", default=[str(BASE_DIR), str(POIMEN_HOME)])
+    Path(p).expanduser().resolve() for p in env.list("POIMEN_REPO_ROOTS", default=[str(BASE_DIR), str(POIMEN_HOME)])
 ]
 POIMEN_ALLOWED_PRIVATE_HOSTS = env.list("POIMEN_ALLOWED_PRIVATE_HOSTS", default=[])
 
@@ -188,5 +187,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # What these say about themselves at INFO is noise beside what the work has to say.
+    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx")},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
 }

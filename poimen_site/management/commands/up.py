@@ -1,4 +1,4 @@
-"""``manage.py up``: everything on one machine - database, web, worker and clock - under one supervisor (``bin/run``)."""
+"""``manage.py up``: database, web, worker and clock on one machine, under one supervisor (``bin/run``)."""
 
 import fcntl
 import os
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         database = None if os.environ.get("DATABASE_URL") else EmbeddedPostgres(home)
         try:
             if database is not None:
-                print("poimen | starting the database", flush=True)
+                self.stdout.write("poimen | starting the database")
                 database.start()
             call_command("migrate", verbosity=0)
             password = _ensure_admin(home)
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 database.stop()
             listener.close()
             lock.close()
-        print("poimen | stopped", flush=True)
+        self.stdout.write("poimen | stopped")
 
     def _greet(self, supervisor: Supervisor, home: Path, password: str, loaded: int, seconds: float) -> None:
         host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST

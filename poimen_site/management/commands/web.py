@@ -18,6 +18,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Daphne."""
+        settings.STATIC_ROOT.mkdir(exist_ok=True)  # empty unless collectstatic was run; the finders serve as well
         place = (
             ["--fd", str(options["fd"])]
             if options["fd"] is not None

@@ -17,6 +17,7 @@ import psutil
 import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import connections
 
 from workflows.engine import control_block, hints
 from workflows.engine.store import direct_connection
@@ -44,9 +45,7 @@ class Command(BaseCommand):
         while not self._stopping:
             self._run_cluster()
         with contextlib.suppress(psycopg.Error), direct_connection() as connection:
-            connection.execute(
-                "DELETE FROM workflows_process WHERE id = %s", (self._id,)
-            )
+            connection.execute("DELETE FROM workflows_process WHERE id = %s", (self._id,))
 
     def _stop(self, *_: Any) -> None:
         self._stopping = True
@@ -112,6 +111,9 @@ def _lead_cluster() -> None:
     from django_q.cluster import Cluster
     from django_q.signals import post_spawn
 
+    # A pool's threads do not survive a fork and its connections must not: this process and its children do without.
+    connections.close_all()
+    connections.settings["default"]["OPTIONS"].pop("pool", None)
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
     post_spawn.connect(_ask_for_pump, weak=False)

@@ -1,0 +1,121 @@
+"""How failures look from outside: JSON ``{"error", "details"?}`` for programs, a plain page for browsers.
+
+It refuses to show what went wrong inside: an unexpected exception is logged and answered with one sentence.
+Source: contract-rest-api 1.
+"""
+
+import sys
+from typing import Any
+
+import psycopg
+from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.html import escape
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as rest_framework_handler
+
+RETRY_AFTER_SECONDS = 2
+UNAVAILABLE = "The database cannot be reached right now. Nothing was changed by this request; try again shortly."
+
+
+class BodyTooLarge(exceptions.APIException):
+    """The request's body is larger than ``DATA_UPLOAD_MAX_MEMORY_SIZE``."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
+    """Answer an exception of a REST view; None (which raises it further) for what nobody expected."""
+    if is_database_unavailable(exc):
+        body = {"error": UNAVAILABLE}
+        return Response(body, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+    response = rest_framework_handler(exc, context)
+    if response is not None:
+        response.data = error_body(exc, response.data)
+    return response
+
+
+def error_body(exc: Exception, detail: Any) -> dict[str, Any]:
+    """``{"error": sentence, "details"?: what the sentence sums up}`` from an exception's detail of any shape."""
+    if isinstance(exc, exceptions.MethodNotAllowed):
+        return {"error": "Method not allowed"}
+    if isinstance(detail, dict) and "error" in detail:
+        return detail
+    if isinstance(detail, dict) and "detail" in detail:
+        rest = {key: value for key, value in detail.items() if key not in ("detail", "code")}
+        return {"error": str(detail["detail"])} | ({"details": rest} if rest else {})
+    path, message = _first_problem(detail)
+    return {"error": f"{path}: {message}" if path else message, "details": detail}
+
+
+def is_database_unavailable(exc: BaseException | None) -> bool:
+    """True for a lost or refused connection, an exhausted pool and other trouble that passes by itself."""
+    while exc is not None:
+        if isinstance(exc, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError):
+            return True
+        exc = exc.__cause__ if isinstance(exc, DatabaseError | psycopg.Error) else None
+    return False
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """503 with ``Retry-After``: the answer while the database is away."""
+    response = error_response(request, 503, UNAVAILABLE)
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def error_response(request: HttpRequest, code: int, message: str) -> HttpResponse:
+    """An error outside the REST views: JSON, or a plain page when the client is a browser."""
+    if not _prefers_html(request):
+        return JsonResponse({"error": message}, status=code)
+    page = f'<!doctype html><html lang="en"><title>{code}</title><h1>{code}</h1><p>{escape(message)}</p>'
+    return HttpResponse(page, status=code)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """``handler400``."""
+    if isinstance(exception, RequestDataTooBig):
+        return error_response(request, 413, str(exception))
+    return error_response(request, 400, str(exception) or "Bad request")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """``handler403``."""
+    return error_response(request, 403, str(exception) or "You do not have permission to do this.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """``CSRF_FAILURE_VIEW``."""
+    return error_response(request, 403, f"{reason or 'CSRF verification failed.'} Reload the page and try again.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """``handler404``: unknown routes, and what views did not find."""
+    text = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    return error_response(request, 404, text or "Not found")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """``handler500``; the exception is in the log. A database that went away inside a middleware ends here too."""
+    if is_database_unavailable(sys.exc_info()[1]):
+        return unavailable(request)
+    return error_response(request, 500, "Internal server error. It has been logged.")
+
+
+def _prefers_html(request: HttpRequest) -> bool:
+    return "text/html" in request.headers.get("Accept", "")
+
+
+def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
+    """``(path, message)`` of the first problem in a validation error's nested detail."""
+    if isinstance(detail, dict) and detail:
+        key, value = next(iter(detail.items()))
+        name = "" if key == "non_field_errors" else str(key)
+        return _first_problem(value, f"{path}.{name}" if path and name else path or name)
+    if isinstance(detail, list | tuple) and detail:
+        index, value = next(((i, v) for i, v in enumerate(detail) if v), (0, detail[0]))
+        return _first_problem(value, f"{path}[{index}]" if isinstance(value, dict) else path)
+    return path, str(detail)

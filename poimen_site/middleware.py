@@ -1,0 +1,104 @@
+"""What happens to every request and response: refusals before routing, headers, and 503 while the database is away.
+
+All of it is synchronous on purpose. Under ASGI Django changes threads at each step between sync and async code; with
+a synchronous innermost middleware the whole chain and the view run in one thread, after one change.
+"""
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from poimen_site.errors import error_response, is_database_unavailable, unavailable
+
+log = logging.getLogger(__name__)
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+
+
+class CrossOriginMiddleware:
+    """CORS for programs in other origins' pages, which carry a bearer token; cookies are never allowed across.
+
+    ``OPTIONS`` on any path answers 200 without a body (contract-rest-api 1).
+    """
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer preflights; mark every other answer with who may read it."""
+        response = HttpResponse() if request.method == "OPTIONS" else self.get_response(request)
+        origin = request.headers.get("Origin", "")
+        allowed = settings.POIMEN_CORS_ORIGINS
+        if "*" in allowed:
+            response["Access-Control-Allow-Origin"] = "*"
+        elif origin in allowed:
+            response["Access-Control-Allow-Origin"] = origin
+        if allowed and "*" not in allowed:
+            response["Vary"] = ", ".join(filter(None, [response.get("Vary"), "Origin"]))
+        response["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
+        response["Access-Control-Allow-Headers"] = "Content-Type, Authorization"
+        return response
+
+
+class PageHeadersMiddleware:
+    """A content security policy: pages load from this server only and are framed by nobody."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Add the policy where a view did not set its own."""
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        return response
+
+
+class RefuseNulMiddleware:
+    """400 for NUL characters in the address: no text column can hold them, so no lookup could be right."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Refuse before routing."""
+        if "\x00" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
+            return error_response(request, 400, "The address contains a NUL character (%00), which nothing matches.")
+        return self.get_response(request)
+
+
+class DatabaseUnavailableMiddleware:
+    """503 with ``Retry-After`` for a view that failed because the database is away; the next request tries anew."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Pass on."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer for the view; None leaves other exceptions to Django."""
+        if not is_database_unavailable(exception):
+            return None
+        log.warning("%s %s: the database is away: %s", request.method, request.path, str(exception).strip())
+        return unavailable(request)
