@@ -35,6 +35,8 @@ STUCK_LOOP_SECONDS = 30.0
 
 def run_pump() -> str:
     """The django-q2 task: pump until told to stop or until the lifetime is over; says what it did."""
+    if control_block.stop_asked():
+        return "the cluster is stopping"
     pump = Pump(should_stop=control_block.stop_asked, lifetime=LIFETIME_SECONDS)
     pump.run()
     if not control_block.stop_asked():
