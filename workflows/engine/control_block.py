@@ -8,6 +8,8 @@ import os
 import struct
 import time
 
+import psutil
+
 _SLOTS = 256
 _SLOT = struct.Struct("=Id")  # pid, time of the last sign of life
 _HEADER = 8
@@ -47,11 +49,12 @@ def beat() -> None:
 
 
 def alive(within: float) -> int:
-    """How many pumps left a sign of life in the last ``within`` seconds."""
+    """How many pumps that still exist left a sign of life in the last ``within`` seconds."""
     if _block is None:
         return 0
     now = time.monotonic()
-    return sum(1 for slot in range(_SLOTS) if (row := _read(slot))[0] and now - row[1] < within)
+    pids = [row[0] for slot in range(_SLOTS) if (row := _read(slot))[0] and now - row[1] < within]
+    return sum(psutil.pid_exists(pid) for pid in pids)
 
 
 def _read(slot: int) -> tuple[int, float]:

@@ -12,6 +12,7 @@ class Command(BaseCommand):
     """Runs until SIGTERM or SIGINT."""
 
     help = "Wake what is due and take back what dead workers held."
+    requires_system_checks = ()  # the pages' and the API's checks are the web process's business
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Tick until told to stop."""

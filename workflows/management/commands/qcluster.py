@@ -7,6 +7,7 @@ command therefore watches for signs of life, and replaces a cluster that has fal
 import contextlib
 import ctypes
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -25,9 +26,11 @@ from workflows.identifiers import new_id
 
 log = logging.getLogger(__name__)
 
-SILENCE_SECONDS = 20.0  # without enough signs of life, the database being there: the cluster is replaced
-ALIVE_SECONDS = 8.0
+ALIVE_SECONDS = 8.0  # a pump beats every quarter of a lease
+SILENCE_SECONDS = 6.0  # no pump at all, the database being there: nothing runs, so the cluster is replaced at once
+SHORTAGE_SECONDS = 20.0  # some pumps: those that live finish what they hold before the cluster is replaced
 STOP_SECONDS = 8.0
+BEAT_SECONDS = 1.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,6 +38,7 @@ class Command(BaseCommand):
     """Runs until SIGTERM or SIGINT."""
 
     help = "Run worker processes that drive executions."
+    requires_system_checks = ()  # the pages' and the API's checks are the web process's business
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run clusters, one after another if one falls silent."""
@@ -57,21 +61,25 @@ class Command(BaseCommand):
         if pid == 0:
             _lead_cluster()
         log.info("cluster %d with %d workers starts", pid, settings.POIMEN_WORKERS)
-        heard_at = time.monotonic()
+        watch = _Watch(settings.POIMEN_WORKERS)
+        database_is_there, beat_at = False, 0.0
         while not self._stopping:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 log.error("the cluster has ended by itself; starting another")
-                time.sleep(1)
+                time.sleep(0.2)
                 return
-            database_is_there = self._beat()
-            enough = control_block.alive(ALIVE_SECONDS) >= settings.POIMEN_WORKERS
-            if enough or not database_is_there:
-                heard_at = time.monotonic()
-            if time.monotonic() - heard_at > SILENCE_SECONDS:
-                log.error("the cluster is silent; replacing it")
-                _kill_tree(pid)
-                return
-            time.sleep(0.5)
+            if time.monotonic() - beat_at >= BEAT_SECONDS:
+                database_is_there, beat_at = self._beat(), time.monotonic()
+            match watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there):
+                case "silent":
+                    log.error("the cluster is silent; replacing it")
+                    _kill_tree(pid)
+                    return
+                case "short":
+                    log.error("the cluster is short of workers; replacing it")
+                    control_block.ask_stop()
+                    break
+            time.sleep(0.1)
         self._end(pid)
 
     def _end(self, pid: int) -> None:
@@ -94,33 +102,56 @@ class Command(BaseCommand):
                     "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
                     "VALUES (%s, 'cluster', %s, %s, now(), now(), jsonb_build_object('workers', %s::int)) "
                     "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details",
-                    (
-                        self._id,
-                        socket.gethostname(),
-                        os.getpid(),
-                        settings.POIMEN_WORKERS,
-                    ),
+                    (self._id, socket.gethostname(), os.getpid(), settings.POIMEN_WORKERS),
                 )
         except psycopg.Error:
             return False
         return True
 
 
+class _Watch:
+    """Tells a cluster that is dead or maimed from one that starts, waits for the database or lost a worker just now."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._some_at = self._all_at = time.monotonic()
+
+    def judge(self, alive: int, database_is_there: bool) -> str:
+        """``silent``, ``short`` or ``fine``."""
+        now = time.monotonic()
+        if alive or not database_is_there:
+            self._some_at = now
+        if alive >= self._wanted or not database_is_there:
+            self._all_at = now
+        if now - self._some_at > SILENCE_SECONDS:
+            return "silent"
+        return "short" if now - self._all_at > SHORTAGE_SECONDS else "fine"
+
+
 def _lead_cluster() -> None:
     """In the forked child: run django-q2's cluster; every process it forks dies with its parent."""
     from django_q.cluster import Cluster
-    from django_q.signals import post_spawn
+    from django_q.signals import post_spawn, pre_execute
 
-    # A pool's threads do not survive a fork and its connections must not: this process and its children do without.
-    connections.close_all()
-    connections.settings["default"]["OPTIONS"].pop("pool", None)
-    _die_with_parent()
-    os.register_at_fork(after_in_child=_die_with_parent)
-    post_spawn.connect(_ask_for_pump, weak=False)
-    cluster = Cluster()
-    cluster.start()
-    assert cluster.sentinel is not None
-    cluster.sentinel.join()
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)  # until the cluster has handlers of its own
+        # A pool's threads do not survive a fork and its connections must not: these processes do without.
+        connections.close_all()
+        connections.settings["default"]["OPTIONS"].pop("pool", None)
+        _die_with(os.getppid())
+        parents: list[int] = []  # the last of it is who forks
+        os.register_at_fork(before=lambda: parents.append(os.getpid()), after_in_child=lambda: _die_with(parents[-1]))
+        multiprocessing.set_start_method("fork", force=True)  # its processes share the control block
+        post_spawn.connect(_ask_for_pump, weak=False)
+        pre_execute.connect(_acknowledge, weak=False)
+        cluster = Cluster()
+        cluster.start()
+        assert cluster.sentinel is not None
+        cluster.sentinel.join()
+    except BaseException:
+        log.exception("the cluster could not be led")
+        os._exit(1)
     os._exit(0)
 
 
@@ -128,12 +159,22 @@ def _ask_for_pump(**_: Any) -> None:
     # In a fresh worker: it will take a task soon, so there should be one.
     try:
         hints.request_pumps(settings.POIMEN_WORKERS)
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever it is, a worker must start without the hint
         log.warning("could not ask for a pump; the clock will", exc_info=True)
 
 
-def _die_with_parent() -> None:
+def _acknowledge(task: dict[str, Any], **_: Any) -> None:
+    # A pump task is a hint and has done its work once it is taken: if this worker dies, its successor asks anew.
+    from django_q.brokers import get_broker
+
+    if number := task.pop("ack_id", None):
+        get_broker().acknowledge(number)
+
+
+def _die_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before it could be watched
+        os._exit(1)
 
 
 def _kill_tree(pid: int) -> None:
