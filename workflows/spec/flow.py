@@ -195,7 +195,7 @@ def _solve(graph: Graph, graphs: dict[Body, Graph], failures_go_on: bool) -> Non
                 changed = True
         if not changed:
             break
-    _solve_may(graph, won_may, [lost[place] | gains[place][1] for place in range(count)])
+    _solve_may(graph, won_may, [lost[place] | gains[place][1] | _errors_inside(nodes[place]) for place in range(count)])
     ends = [place for place in order if place in graph.terminal and nodes[place].type != "Fail"]
     graph.must_gain = -1
     for place in ends:
@@ -265,6 +265,15 @@ def gain_of_branches(node: Node, graphs: dict[Body, Graph]) -> tuple[int, int]:
         if body in always:
             must |= graphs[body].must_gain
     return must, may
+
+
+def _errors_inside(node: Node) -> int:
+    """The errors that may be known after a Parallel has failed: those of any state in its branches."""
+    errors = 0
+    for body in node.bodies if node.type == "Parallel" else ():
+        for inner in body.nodes:
+            errors |= error_fact(inner) | _errors_inside(inner)
+    return errors
 
 
 def never_skipped(parallel: Node) -> set[Body]:

@@ -59,7 +59,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "unknown-workflow": ("error", "A Workflow state names a workflow that does not exist"),
     "more-problems": ("error", "There are more problems than the report lists"),
     "reference-uncertain": ("warning", "A reference to a state that runs only on some of the paths"),
-    "implicit-end": ("warning", "A state with neither next nor end, in a list that uses next: it ends the list"),
+    "implicit-end": ("warning", "A state amid a list that uses next has neither next nor end: it ends the list"),
     "unreachable-catch": ("warning", "A catch behind one that takes every error"),
     "interval-order": ("warning", "A duration that another one makes pointless"),
     "unknown-parameter": ("warning", "A parameter that the activity does not have"),

@@ -115,8 +115,9 @@ def _check_ways(graph: Graph, findings: Findings) -> None:
             findings.add(node.path, "next-and-end", "a state has next or end, not both")
         if place not in graph.reachable and graph.start is not None:
             findings.add(node.path, "unreachable-state", f"no path leads to {shown(node.name)}")
+        # The last one can mean nothing else; of one before it, somebody may think that it goes on to the next.
         is_silent = node.type not in ("Choice", "Fail", "Succeed", "") and node.next is None and not node.end
-        if is_silent and uses_next:
+        if is_silent and uses_next and place < len(body.nodes) - 1:
             message = f"{shown(node.name)} has neither next nor end and so ends the list; say end: true if it should"
             findings.add(node.path, "implicit-end", message)
         _check_catches(node, findings)
@@ -229,7 +230,7 @@ def _check_child(
             findings.add(f"{node.path}.workflow", "unknown-workflow", message, given=name, candidates=workflow_names)
     if not isinstance(node.raw.get("spec"), dict):
         return
-    if depth >= limits.MAX_CHILD_DEPTH:
+    if depth > limits.MAX_CHILD_DEPTH:
         message = f"inline specs nest deeper than {limits.MAX_CHILD_DEPTH} levels"
         findings.add(f"{node.path}.spec", "child-too-deep", message)
         return
