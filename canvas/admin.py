@@ -122,7 +122,8 @@ class WorkflowVersionAdmin(DrawnAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Leave the canvases out of the list: they are the largest columns there are."""
         rows = super().get_queryset(request)
-        is_list = request.resolver_match is not None and request.resolver_match.url_name.endswith("changelist")
+        match = request.resolver_match
+        is_list = match is not None and str(match.url_name).endswith("changelist")
         return rows.defer("nodes", "edges") if is_list else rows.select_related("workflow", "spec")
 
     @admin.display(description="canvas")
@@ -169,7 +170,7 @@ class RelationAdmin(DrawnAdmin):
     )  # fmt: skip
     readonly_fields = fields
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow the links of a workflow to narrow the list."""
         return lookup in ("workflow__id__exact", "version") or super().lookup_allowed(lookup, value, request)
 

@@ -21,8 +21,8 @@ MENDED_BY_INPUTS = "missing-parameter"
 _STATE = re.compile(r"^states\[(\d+)\](?:\.branches\[(\d+)\](?:\.states\[(\d+)\])?)?\.?(.*)$")
 # What the canvas has said in its own words already.
 _SAID_BEFORE = frozenset({"reference-uncertain", "unknown-reference", "reference-before-run", "missing-parameter"})
-# Keys of a state whose values come from the node alone, not from where it stands.
-_OF_THE_NODE = ("parameters", "timeout", "retry", "duration", "until", "signal", "workflow", "input", "spec")
+# What depends on where a node stands, which is unknown while the edges are wrong.
+_OF_THE_PLACE = frozenset({"missing-dependency", "duplicate-name", "bad-name", "reserved-name"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,10 @@ def _check_nodes_alone(
     canvas: Canvas, catalogue: Catalogue, workflow_names: Collection[str] | None, findings: Findings
 ) -> None:
     """Report what is wrong inside single nodes of a canvas whose edges cannot be converted."""
-    seen: set[str] = set()
-    nodes = [node for node in canvas.nodes if not (node.id in seen or seen.add(node.id))]  # type: ignore[func-returns-value]
+    nodes = {node.id: node for node in reversed(canvas.nodes)}
     states = [
         state_of(node, canvas.configs[node.id]) | {"end": True}
-        for node in nodes
+        for node in nodes.values()
         if node.state_type != "Task" or node.activity
     ]
     if not states:
@@ -103,7 +102,7 @@ def _report(problem: SpecProblem, document: dict[str, Any], findings: Findings, 
     if problem.code in _SAID_BEFORE:
         return
     node_id, rest = _node_at(problem.path, document)
-    if only_nodes and (node_id is None or not rest.startswith(_OF_THE_NODE)):
+    if only_nodes and (node_id is None or problem.code in _OF_THE_PLACE):
         return
     where = rest.replace("parameters", "data.config", 1) if rest.startswith("parameters") else rest
     place = f'"{node_id}"' if node_id is not None else "the canvas"

@@ -17,7 +17,7 @@ from canvas.nodes import Node
 
 def find_cycles(nodes: Sequence[Node], edges: Iterable[Edge]) -> list[list[str]]:
     """Return one shortest cycle (ids in order, lowest node first) of each knot of cycles, in the order of the nodes."""
-    graph = networkx.DiGraph()
+    graph: networkx.DiGraph[str] = networkx.DiGraph()
     graph.add_nodes_from(node.id for node in nodes)
     graph.add_edges_from((edge.source, edge.target) for edge in edges if edge.source != edge.target)
     position = {node.id: i for i, node in enumerate(nodes)}
@@ -146,6 +146,7 @@ class Graph:
         best: dict[str, tuple[int, tuple[str, ...]]] = {}
         for node in self.order:
             distance, sources = 0, dict[str, None]()
+            found: tuple[str, ...]
             for edge in self.inputs[node.id]:
                 if edge.relation_type == RelationType.DEPENDENCY:
                     continue

@@ -229,7 +229,7 @@ def _read_activity(data: Mapping[str, Any], node_id: str, label: str, catalogue:
 
 
 def _suggestion(name: str, catalogue: Catalogue, findings: Findings) -> str | None:
-    spellings = {squash(known, "activity"): known for known in catalogue.activities}
+    spellings = {squash(known, suffix): known for known in catalogue.activities for suffix in ("", "activity")}
     hint = findings.did_you_mean(squash(name[:MAX_LABEL_LENGTH], "activity"), spellings)
     return re.sub(r"(\w+)\?$", lambda found: spellings[found.group(1)] + "?", hint) if hint else None
 

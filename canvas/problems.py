@@ -13,6 +13,55 @@ from workflows.models import WorkflowStatus
 # unfinished: tolerated in a draft (shown as a warning), an error where the workflow is to be active or to run.
 Severity = Literal["error", "unfinished", "warning"]
 
+# Every code of the canvas's own; what the spec's validator finds in a node keeps the code it has there.
+CODES = {
+    "nodes-not-a-list": "nodes is not an array",
+    "edges-not-a-list": "edges is not an array",
+    "node-not-an-object": "An element of nodes is not an object",
+    "edge-not-an-object": "An element of edges is not an object",
+    "too-many-nodes": "More nodes than a workflow may have states",
+    "too-many-edges": "More edges than five for each node a canvas may have",
+    "too-many-problems": "More problems than are listed",
+    "bad-value": "A NUL character, half a surrogate pair, NaN, or nesting too deep",
+    "bad-data": "A key of a node or edge with a value of another type",
+    "bad-node-id": "An id that is no text, or cannot name a state",
+    "reserved-node-id": "An id that references use for something else",
+    "duplicate-node-id": "Two nodes with one id",
+    "bad-edge-id": "An edge id that is no text, or too long",
+    "duplicate-edge-id": "Two edges with one id",
+    "unknown-node-type": "A type that is neither activity, start or end nor the name of an activity",
+    "unknown-state-type": "A data.stateType that canvases do not know",
+    "missing-activity": "A node that does not say what it runs",
+    "unknown-activity": "A node that runs an activity that does not exist",
+    "no-activity": "Nothing to run",
+    "several-starts": "More than one start node",
+    "no-start": "No start node: what has no incoming edge starts",
+    "no-end": "No end node: what has no outgoing edge ends",
+    "unknown-node": "An edge from or to a node that is not there",
+    "self-loop": "An edge from a node to itself",
+    "duplicate-edge": "Two edges between the same nodes in the same direction",
+    "edge-into-start": "An edge into a start node",
+    "edge-out-of-end": "An edge out of an end node",
+    "cycle": "Edges that go in a circle; nodeIds lists its nodes",
+    "isolated-node": "A node without edges",
+    "several-parts": "Parts of the canvas that are not connected",
+    "unreachable": "A node that no path from the start node leads to",
+    "dead-end": "A last node without an edge to the end nodes there are",
+    "redundant-start-edge": "An edge from the start node that orders nothing",
+    "condition-on-redundant-edge": "A condition on an edge from the start node that orders nothing",
+    "unknown-relation-type": "A relation_type that does not exist",
+    "missing-condition": "A conditional edge without a condition",
+    "condition-mismatch": "A condition on an edge that says it is not conditional",
+    "condition-into-end": "A condition on an edge into an end node",
+    "bad-condition": "A condition that is not understood",
+    "bad-wording": "A relation_wording or confidence of the wrong type",
+    "unknown-reference": "A reference to a node that is not there",
+    "ambiguous-label": "A reference to a label that several nodes have",
+    "reference-not-before": "A reference to a node that does not run before",
+    "reference-may-be-skipped": "A reference to a node that a condition may skip",
+    "missing-parameter": "A required parameter that nothing gives; an input of that name at the start mends it",
+}
+
 MAX_PROBLEMS = 1_000
 MAX_SUGGESTIONS = 50
 _LONGEST_COMPARED = 200

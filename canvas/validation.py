@@ -46,7 +46,9 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
     """
     findings, canvas = Findings(), Canvas()
     read = _read_nodes(nodes, catalogue, findings)
-    by_id = {node.id: node for node in reversed(read)}
+    by_id: dict[str, Node] = {}
+    for node in read:
+        by_id.setdefault(node.id, node)
     if read:
         _check_ends(read, findings)
     canvas.nodes = [node for node in read if node.kind == "activity"]
@@ -202,7 +204,7 @@ def _check_entries(graph: Graph, findings: Findings) -> None:
 
 
 def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings: Findings) -> None:
-    drawn = networkx.Graph()
+    drawn: networkx.Graph[str] = networkx.Graph()
     drawn.add_nodes_from(node.id for node in nodes)
     drawn.add_edges_from((edge.source, edge.target) for edge in canvas.edges)
     by_id = {node.id: node for node in nodes}
@@ -266,7 +268,9 @@ def _check_references(canvas: Canvas, by_id: Mapping[str, Node], findings: Findi
             hint = findings.did_you_mean(fault.name, known_names)
             findings.error(fault.code, f"{node.called}: {fault}", node_id=node.id, suggestion=hint)
 
-        canvas.configs[node.id] = names.rewrite(dict(node.config or {}), used, unknown)
+        config = names.rewrite(dict(node.config or {}), used, unknown)
+        # Of two nodes with one id the first counts.
+        canvas.configs.setdefault(node.id, config)
     siblings: dict[str, list[Edge]] = {}
     for edge in canvas.edges:
         if edge.condition and not is_else(edge.condition):

@@ -60,8 +60,8 @@ def version_body(version: WorkflowVersion, *, with_canvas: bool) -> dict[str, An
 
 def object_of(request: Request) -> Mapping[str, Any]:
     """Return the body as an object, empty if there is no body; raises ``ParseError`` (400) for anything else."""
-    data = request.data
-    if data is None or data == "":
+    data: object = request.data
+    if data is None:
         return {}
     if not isinstance(data, Mapping):
         raise ParseError("The body must be a JSON object.")

@@ -40,7 +40,8 @@ def refused_field(field: str, message: str) -> FieldRefused:
 
 def _explained(answer: Answer, error: str, details: Any) -> Answer:
     # Not through the constructor, which makes text of every number.
-    answer.detail = {"error": error, "details": details}
+    body: Any = {"error": error, "details": details}
+    answer.detail = body
     return answer
 
 
