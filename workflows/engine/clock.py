@@ -29,14 +29,15 @@ TICK_SECONDS = 1.0
 SHORTEST_TICK_SECONDS = 0.02
 PUMP_CHECK_SECONDS = 2.0
 RETENTION_SECONDS = 60.0
-DEAD_PROCESS_SECONDS = 60.0
+JUMP_SECONDS = 2.0
 
+# The execution is locked too: a pause or resume that commits at this moment must not be overlooked.
 _WAKE_DUE = """
 WITH due AS (
     SELECT b.id, e.pause_requested_at IS NOT NULL AS is_paused
     FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
     WHERE b.status = 'waiting' AND b.wake_at <= now()
-    ORDER BY b.wake_at LIMIT 1000 FOR UPDATE OF b SKIP LOCKED
+    ORDER BY b.wake_at LIMIT 1000 FOR SHARE OF e SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 )
 UPDATE workflows_branch b SET status = CASE WHEN due.is_paused THEN 'held' ELSE 'ready' END, ready_at = now()
 FROM due WHERE b.id = due.id
@@ -48,7 +49,8 @@ _TAKE_BACK = """
 WITH lost AS (
     SELECT b.id, b.lease_owner, e.pause_requested_at IS NOT NULL AS is_paused
     FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
-    WHERE b.status = 'running' AND b.lease_expires_at < now() LIMIT 1000 FOR UPDATE OF b SKIP LOCKED
+    WHERE b.status = 'running' AND b.lease_expires_at < now() LIMIT 1000
+    FOR SHARE OF e SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 ), back AS (
     UPDATE workflows_branch b SET
         status = CASE WHEN lost.is_paused THEN 'held' ELSE 'ready' END, epoch = b.epoch + 1, attempt = b.attempt + 1,
@@ -65,14 +67,14 @@ WITH lost AS (
     FROM back ON CONFLICT DO NOTHING
 )
 INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message)
-SELECT execution_id, id, state, 'warn', 'state.interrupted', 'the worker running ' || state || ' was lost; it runs again'
+SELECT execution_id, id, state, 'warn', 'state.interrupted', 'the worker running ' || state || ' was lost: it runs again'
 FROM back
 """
 
 _OVERDUE = "SELECT id FROM workflows_execution WHERE deadline_at <= now() AND ended_at IS NULL LIMIT 100"
 
 _MISSED_SIGNALS = """
-SELECT b.id FROM workflows_branch b WHERE b.status = 'waiting' AND b.wait_signal <> '' AND EXISTS (
+SELECT b.execution_id, b.id FROM workflows_branch b WHERE b.status = 'waiting' AND b.wait_signal <> '' AND EXISTS (
     SELECT 1 FROM workflows_signal s WHERE s.execution_id = b.execution_id AND s.name = b.wait_signal
         AND s.consumed_at IS NULL) LIMIT 100
 """
@@ -86,6 +88,7 @@ class Clock:
         self._stopping = False
         self._last_ran: dict[str, float] = {}
         self._patient_until = 0.0
+        self._clocks: tuple[float, float] | None = None  # ours, monotonic, and the database's, in seconds
 
     def stop(self) -> None:
         """Return from :meth:`run` at the next tick."""
@@ -102,14 +105,18 @@ class Clock:
                     "the clock waits for the database (%s)",
                     str(error).strip().partition("\n")[0],
                 )
-                # Workers could not beat either while the database was away: let them before judging them.
-                self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS
+                self._be_patient()
                 time.sleep(0.5)
             finally:
                 connections["default"].close()  # what the gates use; a broken one must not be used again
 
+    def _be_patient(self) -> None:
+        # Workers could not beat either while the database was away or stood still: let them before judging them.
+        self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS
+
     def _lead(self, connection: psycopg.Connection[Any]) -> None:
         leads = False
+        self._clocks = None
         while not self._stopping:
             self._beat(connection, leads)
             if not leads:
@@ -159,17 +166,18 @@ class Clock:
         self,
         connection: psycopg.Connection[Any],
         sql: str,
-        duty: Callable[[psycopg.Cursor[Any], UUID], None],
+        duty: Callable[..., None],
     ) -> None:
-        for (id,) in connection.execute(sql).fetchall():
+        """Do ``duty`` for every row of ``sql``, each in a transaction that has locked the execution named first."""
+        for execution, *more in connection.execute(sql).fetchall():
             with connection.transaction(), connection.cursor() as cursor:
-                duty(cursor, id)
+                cursor.execute(LOCK_EXECUTION, {"id": execution})
+                duty(cursor, execution, *more)
 
-    def _wake(self, cursor: psycopg.Cursor[Any], branch: UUID) -> None:
+    def _wake(self, cursor: psycopg.Cursor[Any], execution: UUID, branch: UUID) -> None:
         control.wake_branches(cursor, [branch])
 
     def _time_out(self, cursor: psycopg.Cursor[Any], execution: UUID) -> None:
-        cursor.execute(LOCK_EXECUTION, {"id": execution})
         cursor.execute(
             "UPDATE workflows_execution SET deadline_at = NULL, error = jsonb_build_object('name', 'Timeout', "
             "'message', 'the execution passed its timeout') WHERE id = %s AND ended_at IS NULL",
@@ -191,10 +199,25 @@ class Clock:
         if row[1] < row[0]:
             hints.request_pumps(row[0] - row[1])
 
+    def _compare_clocks(self, database_time: float) -> None:
+        """Notice that the database's clock was set, or that nothing ran for a while: both make leases look expired."""
+        now = time.monotonic()
+        if self._clocks is not None:
+            passed, passed_there = now - self._clocks[0], database_time - self._clocks[1]
+            if abs(passed_there - passed) > JUMP_SECONDS or passed > settings.POIMEN_LEASE_SECONDS / 2:
+                log.warning(
+                    "%.1f s passed here and %.1f s in the database; no lease is judged now", passed, passed_there
+                )
+                self._be_patient()
+        self._clocks = now, database_time
+
     def _beat(self, connection: psycopg.Connection[Any], leads: bool) -> None:
-        connection.execute(
+        row = connection.execute(
             "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
             "VALUES (%s, 'clock', %s, %s, now(), now(), jsonb_build_object('leads', %s::boolean)) "
-            "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details",
+            "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details "
+            "RETURNING extract(epoch FROM now())::float",
             (self.id, socket.gethostname(), os.getpid(), leads),
-        )
+        ).fetchone()
+        assert row is not None
+        self._compare_clocks(row[0])

@@ -103,7 +103,8 @@ class Store:
             kwargs=connection_parameters(),
             min_size=1,
             max_size=connections_wanted,
-            timeout=5,
+            timeout=2,
+            reconnect_timeout=1,  # else the pool pauses longer and longer while the database is away; we ask anew
             configure=_configure,
             open=True,
         )
@@ -209,7 +210,8 @@ class Store:
         return Line(
             execution=facts, id=id, body=body, name=name, index=index, ancestors=list(ancestors), parent=parent,
             parent_visit=parent_visit, parent_attempt=parent_attempt, item=item, state=state, visit=visit,
-            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables, first_previous=previous,
+            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables,
+            first_previous=previous,
             caught=caught, waiting_for=waiting_for, wait_signal=wait_signal, wake_at=wake_at, is_due=is_due,
             stop=stop, epoch=epoch, seq=seq, others_transitions=0, entered_at=entered_at, load=self.load_outputs,
             load_previous=self.load_previous, stored_variables=variables,
@@ -258,7 +260,7 @@ class Store:
         for state in states:
             body = line.program.body_of(state)
             anchor = max(
-                i for i, mine in enumerate(bodies) if body == mine or mine == "" or body.startswith(f"{mine}/")
+                i for i, mine in enumerate(bodies) if mine in (body, "") or body.startswith(f"{mine}/")
             )
             wanted.append((state, body, chain[anchor], body == bodies[anchor]))
         names, keys, anchors, owns = (list(column) for column in zip(*wanted, strict=True))

@@ -18,7 +18,7 @@ import psutil
 import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from workflows.engine import control_block, hints
 from workflows.engine.store import direct_connection
@@ -145,7 +145,7 @@ def _lead_cluster() -> None:
         multiprocessing.set_start_method("fork", force=True)  # its processes share the control block
         post_spawn.connect(_ask_for_pump, weak=False)
         pre_execute.connect(_acknowledge, weak=False)
-        cluster = Cluster()
+        cluster = Cluster(None if settings.REDIS_URL else _patient_broker())
         cluster.start()
         assert cluster.sentinel is not None
         cluster.sentinel.join()
@@ -155,12 +155,33 @@ def _lead_cluster() -> None:
     os._exit(0)
 
 
+def _patient_broker() -> Any:
+    from django_q.brokers.orm import ORM
+
+    class PatientBroker(ORM):  # type: ignore[misc]
+        """Finds nothing while the database is away, where django-q2's own would pause for ten seconds and leave."""
+
+        def dequeue(self) -> Any:
+            try:
+                return super().dequeue()
+            except (DatabaseError, InterfaceError):
+                connections.close_all()
+                time.sleep(0.5)
+                return None
+
+    return PatientBroker()
+
+
 def _ask_for_pump(**_: Any) -> None:
-    # In a fresh worker: it will take a task soon, so there should be one.
-    try:
-        hints.request_pumps(settings.POIMEN_WORKERS)
-    except Exception:  # noqa: BLE001 - whatever it is, a worker must start without the hint
-        log.warning("could not ask for a pump; the clock will", exc_info=True)
+    # In a fresh worker: it will take a task next, so there must be one.
+    while not control_block.stop_asked():
+        try:
+            hints.request_pumps(settings.POIMEN_WORKERS)
+        except (DatabaseError, InterfaceError):
+            connections.close_all()
+            time.sleep(0.5)
+        else:
+            return
 
 
 def _acknowledge(task: dict[str, Any], **_: Any) -> None:
