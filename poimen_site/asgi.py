@@ -1,9 +1,23 @@
-"""The ASGI application that Daphne serves."""
+"""The ASGI application that the web process serves: HTTP goes to Django.
+
+It refuses WebSockets by closing them, since no route takes any.
+"""
 
 import os
 
-from django.core.asgi import get_asgi_application
+from channels.routing import ProtocolTypeRouter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "poimen_site.settings")
 
-application = get_asgi_application()
+from django.core.asgi import get_asgi_application
+
+
+async def refuse_websocket(scope: object, receive: object, send: object) -> None:
+    """Close the handshake."""
+    assert callable(receive)
+    assert callable(send)
+    await receive()
+    await send({"type": "websocket.close", "code": 4404})
+
+
+application = ProtocolTypeRouter({"http": get_asgi_application(), "websocket": refuse_websocket})

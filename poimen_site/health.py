@@ -7,6 +7,7 @@ Source: contract-rest-api 3.
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -59,7 +60,7 @@ def _checks() -> dict[str, Check]:
     known = checks["migrations"]["status"] == "healthy"
     for name, kind in (("workers", ProcessKind.CLUSTER), ("clock", ProcessKind.CLOCK)):
         if known:
-            checks[name] = _timed(lambda kind=kind: _check_heartbeats(kind))
+            checks[name] = _timed(partial(_check_heartbeats, kind))
         else:
             checks[name] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
     return checks

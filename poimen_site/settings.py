@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from poimen_site.secret_key import load_or_create_secret_key
 
@@ -18,12 +19,25 @@ env = environ.Env()
 POIMEN_HOME = Path(env.str("POIMEN_HOME", default=str(BASE_DIR / "var"))).expanduser().resolve()
 ENVIRONMENT = env.str("ENVIRONMENT", default="development")
 DEBUG = False
-SECRET_KEY = env.str("POIMEN_SECRET_KEY", default="") or load_or_create_secret_key(POIMEN_HOME)
-
 HOST = env.str("HOST", default="127.0.0.1")
 PORT = env.int("PORT", default=8080)
 ALLOWED_HOSTS = env.list("POIMEN_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("POIMEN_TRUSTED_ORIGINS", default=[])
+# Origins whose pages may call the API with a bearer token; cookies never cross origins (contract-rest-api 1).
+POIMEN_CORS_ORIGINS = env.list("POIMEN_CORS_ORIGINS", default=[] if ENVIRONMENT == "production" else ["*"])
+
+_secret_key = env.str("POIMEN_SECRET_KEY", default="")
+if ENVIRONMENT == "production":
+    if not _secret_key:
+        raise ImproperlyConfigured(
+            "ENVIRONMENT=production needs POIMEN_SECRET_KEY: one long random text, the same for every process. "
+            'Make one with: python -c "import secrets; print(secrets.token_urlsafe(64))"'
+        )
+    if "*" in ALLOWED_HOSTS:
+        raise ImproperlyConfigured(
+            "ENVIRONMENT=production refuses POIMEN_ALLOWED_HOSTS=*: list the host names that clients use."
+        )
+SECRET_KEY = _secret_key or load_or_create_secret_key(POIMEN_HOME)
 
 INSTALLED_APPS = [
     "daphne",
@@ -44,8 +58,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "poimen_site.middleware.DatabaseUnavailableMiddleware",
+    "poimen_site.middleware.CrossOriginMiddleware",
+    "poimen_site.middleware.RefuseNulMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "poimen_site.middleware.PageHeadersMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -53,6 +69,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "poimen_site.middleware.DatabaseUnavailableMiddleware",  # innermost: it is synchronous, and so the others are
 ]
 
 ROOT_URLCONF = "poimen_site.urls"
@@ -75,14 +92,17 @@ TEMPLATES = [
 ]
 
 
+DATABASE_URL = env.str("DATABASE_URL", default="")
+
+
 def _database() -> dict[str, Any]:
     """``DATABASE_URL`` when set, else the embedded server of this ``POIMEN_HOME`` (started by ``bin/run``)."""
-    url = env.str("DATABASE_URL", default="")
+    url = DATABASE_URL
     if not url:
         from poimen_site.embedded_postgres import EmbeddedPostgres
 
         url = EmbeddedPostgres(POIMEN_HOME).url
-    config = env.db_url_config(url)
+    config: dict[str, Any] = env.db_url_config(url)
     config["ENGINE"] = "django.db.backends.postgresql"
     config["CONN_HEALTH_CHECKS"] = True
     config.setdefault("OPTIONS", {})
@@ -128,7 +148,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["poimen_site.request_body.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "poimen_site.errors.exception_handler",
 }
 
@@ -175,6 +195,7 @@ POIMEN_REPO_ROOTS = [
 POIMEN_ALLOWED_PRIVATE_HOSTS = env.list("POIMEN_ALLOWED_PRIVATE_HOSTS", default=[])
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+CSRF_FAILURE_VIEW = "poimen_site.errors.csrf_failure"
 LOGIN_URL = "/admin/login/"
 
 SECURE_CONTENT_TYPE_NOSNIFF = True

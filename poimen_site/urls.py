@@ -1,20 +1,27 @@
-"""Every address of Poimen: REST at the bare paths, the admin, sign-in and health."""
+"""Every route of the web process, by the app that answers it.
+
+The bare paths belong to the REST API (contract-rest-api 1); there is no trailing slash.
+"""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import path
 from django.views.generic import RedirectView
 from rest_framework_simplejwt.views import TokenRefreshView
 
-from poimen_site import auth, health
+from poimen_site import health
+from poimen_site.auth import SignInView
 
-urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(url="/admin/", permanent=False), name="home"),
-    path("", include("canvas.api.urls")),
-    path("", include("workflows.api.urls")),
-    path("auth/token", auth.SignInView.as_view()),
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", admin.site.urls),
+    path("auth/token", SignInView.as_view()),
     path("auth/refresh", TokenRefreshView.as_view()),
     path("health", health.report),
     path("health/live", health.live),
     path("health/ready", health.ready),
-    path("admin/", admin.site.urls),
 ]
+
+handler400 = "poimen_site.errors.bad_request"
+handler403 = "poimen_site.errors.permission_denied"
+handler404 = "poimen_site.errors.not_found"
+handler500 = "poimen_site.errors.server_error"
