@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.html import escape
 from rest_framework import exceptions, status
 from rest_framework.response import Response
-from rest_framework.views import exception_handler as rest_framework_handler
 
 RETRY_AFTER_SECONDS = 2
 UNAVAILABLE = "The database cannot be reached right now. Nothing was changed by this request; try again shortly."
@@ -29,6 +28,9 @@ class BodyTooLarge(exceptions.APIException):
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
     """Answer an exception of a REST view; None (which raises it further) for what nobody expected."""
+    # Not at the top: that module loads the parsers of the settings, which load this one.
+    from rest_framework.views import exception_handler as rest_framework_handler
+
     if is_database_unavailable(exc):
         body = {"error": UNAVAILABLE}
         return Response(body, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})

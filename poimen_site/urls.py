@@ -4,7 +4,7 @@ The bare paths belong to the REST API (contract-rest-api 1); there is no trailin
 """
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 from rest_framework_simplejwt.views import TokenRefreshView
 
@@ -19,6 +19,8 @@ urlpatterns = [
     path("health", health.report),
     path("health/live", health.live),
     path("health/ready", health.ready),
+    path("", include("canvas.api.urls")),
+    path("", include("workflows.api.urls")),
 ]
 
 handler400 = "poimen_site.errors.bad_request"
