@@ -279,7 +279,8 @@ def rerun_execution(
             f"there is no state {from_state!r} at the top of the workflow; there are {', '.join(names)}"
         )
     with transaction.atomic(), connection.cursor() as cursor:
-        before, visits, variables, previous = 0, 0, {}, None
+        before, visits, previous = 0, 0, None
+        variables: dict[str, Any] = {}
         if from_state is not None:
             before = _first_run_of(cursor, execution_id, from_state)
             variables, previous = _as_of(cursor, execution_id, before, names)

@@ -9,7 +9,6 @@ import os
 import queue
 import signal
 import struct
-import sys
 import threading
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -129,4 +128,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -41,7 +41,7 @@ def keep_small(execution: UUID, value: Any) -> Any:
         return value
     if len(data) > MAX_OUTPUT_BYTES:
         raise LimitExceeded(
-            f"the output has {len(data):,} bytes and may have {MAX_OUTPUT_BYTES:,}; write it to a file and return its path"
+            f"the output has {len(data):,} bytes and may have {MAX_OUTPUT_BYTES:,}; return the path of a file instead"
         )
     digest = hashlib.sha256(data).hexdigest()
     name = f"{execution}/outputs/{digest}.json"

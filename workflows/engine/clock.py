@@ -5,8 +5,6 @@ so that two leaders during a fail-over do no harm. Only the database's clock cou
 """
 
 import logging
-import os
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +15,11 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
 from workflows import approvals, control
-from workflows.engine import hints, retention
+from workflows.engine import hints, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.engine.store import connection_parameters
 from workflows.identifiers import new_id
+from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ WITH lost AS (
     FOR SHARE OF e SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 ), back AS (
     UPDATE workflows_branch b SET
-        status = CASE WHEN lost.is_paused THEN 'held' ELSE 'ready' END, epoch = b.epoch + 1, attempt = b.attempt + 1,
+        status = CASE WHEN lost.is_paused AND b.stop = '' THEN 'held' ELSE 'ready' END, epoch = b.epoch + 1, attempt = b.attempt + 1,
         interruptions = b.interruptions + 1, lease_owner = NULL, lease_expires_at = NULL, ready_at = now()
     FROM lost WHERE b.id = lost.id
     RETURNING b.id, b.execution_id, b.state, b.visit, b.attempt, b.activity, b.state_entered_at, b.epoch,
@@ -129,7 +128,7 @@ class Clock:
                 time.sleep(self._until_next(connection))
             else:
                 time.sleep(TICK_SECONDS)
-        connection.execute("DELETE FROM workflows_process WHERE id = %s", (self.id,))
+        presence.sign_off(connection, self.id)
 
     def tick(self, connection: psycopg.Connection[Any]) -> None:
         """Do everything that is due."""
@@ -212,12 +211,4 @@ class Clock:
         self._clocks = now, database_time
 
     def _beat(self, connection: psycopg.Connection[Any], leads: bool) -> None:
-        row = connection.execute(
-            "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
-            "VALUES (%s, 'clock', %s, %s, now(), now(), jsonb_build_object('leads', %s::boolean)) "
-            "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details "
-            "RETURNING extract(epoch FROM now())::float",
-            (self.id, socket.gethostname(), os.getpid(), leads),
-        ).fetchone()
-        assert row is not None
-        self._compare_clocks(row[0])
+        self._compare_clocks(presence.sign_in(connection, self.id, ProcessKind.CLOCK, leads=leads))

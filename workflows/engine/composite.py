@@ -4,7 +4,7 @@ The parent waits as a row. Whoever ends a child decides, under the execution's l
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,9 +14,10 @@ from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Outcome
 from workflows.engine.program import branch_name, join_body
 from workflows.engine.store import dumps
-from workflows.errors import InvalidInput, LimitExceeded, PermanentError, WorkflowError
+from workflows.errors import ActivityTimeout, InvalidInput, LimitExceeded, PermanentError, WorkflowError
 from workflows.identifiers import new_id
 from workflows.spec import limits, schema
+from workflows.spec.durations import format_duration
 
 if TYPE_CHECKING:
     from workflows.engine.driver import Host
@@ -219,11 +220,19 @@ def _end_item(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
         "lease": host.store.lease,
     }
     row = host.store.end(line, statements.END_ITEM, parameters)
+    if row is not None and row[0] < 0:
+        # The parent does not wait any more: the execution was stopped while this item came to its end.
+        host.store.transaction(lambda cursor: _finish(cursor, line.execution.id))
     left, id, epoch, seq, status, *rest = row if row is not None else (-1, None, 0, 0, "")
     if status == "running":
         host.adopt(line.successor(id, epoch, seq, *rest))
     elif id is not None or left == 0:
         host.wake()
+
+
+def _finish(cursor: Any, execution: UUID) -> None:
+    cursor.execute(statements.LOCK_EXECUTION, {"id": execution})
+    control.finish_if_stopped(cursor, execution)
 
 
 def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
@@ -235,7 +244,7 @@ def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
     )
     row = cursor.fetchone()
     if row is None:
-        control.finish_if_stopped_for(cursor, execution, line.stop)
+        control.finish_if_stopped(cursor, execution)
         return
     ended = 1
     state = line.program.steps[row[0]].state
@@ -308,7 +317,8 @@ def _fill_slots(cursor: Any, line: Line, state: schema.AnyState) -> None:
     cursor.execute(
         "WITH siblings AS (SELECT id, index, status FROM workflows_branch WHERE parent_id = %(parent)s "
         "  AND parent_visit = %(visit)s AND parent_attempt = %(attempt)s), "
-        "room AS (SELECT %(most)s - count(*) AS n FROM siblings WHERE status IN ('ready', 'running', 'waiting', 'held')), "
+        "room AS (SELECT %(most)s - count(*) AS n FROM siblings "
+        "  WHERE status IN ('ready', 'running', 'waiting', 'held')), "
         "next AS (SELECT id FROM siblings WHERE status = 'queued' ORDER BY index "
         "  LIMIT GREATEST((SELECT n FROM room), 0)) "
         "UPDATE workflows_branch b SET ready_at = now(), status = CASE WHEN e.pause_requested_at IS NULL THEN 'ready' "
@@ -443,10 +453,6 @@ def _child_result(host: "Host", line: Line) -> Outcome | bool:
         return outcomes.failed(line, failure, given=given, started=line.entered_at)
     if line.is_due:
         host.store.transaction(lambda cursor: control.cancel_children(cursor, [line.id]))
-        late = WorkflowError(
-            f"{name} did not end within {line.step.timeout}",
-            name="Timeout",
-            retryable=True,
-        )
+        late = ActivityTimeout(f"{name} did not end within {format_duration(line.step.timeout or timedelta())}")
         return outcomes.failed(line, late, given=given, started=line.entered_at)
     return waits.park_again(host.store, line)

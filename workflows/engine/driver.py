@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 MAX_INTERRUPTIONS = 20
 
+# What doing a state gives: an outcome to commit, or whether the line is still held (an activity runs) or not.
+Result = Outcome | ending.ContinueAsNew | waits.WithSignal | bool
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -84,22 +87,28 @@ class Driver:
         """Go on with the result of a launched activity; returns as :meth:`drive`."""
         return self._guarded(line, lambda: self._finish(line, finished))
 
-    def _guarded(self, line: Line, first: Callable[[], Outcome | bool]) -> bool:
+    def _guarded(self, line: Line, first: Callable[[], Result]) -> bool:
         try:
             with self.store.session():
                 outcome = first()
                 while not isinstance(outcome, bool):
                     outcome = self._commit(line, outcome)
+                if not outcome and line.stop:
+                    self.host.wake()  # to be ended, if it was about to wait
                 return outcome
         except StaleLease:
             log.info("branch %s is someone else's now", line.id)
+        except waits.SignalGone:
+            line.runs, line.logs = [], []
+            self.store.release(line)
+            self.host.wake()
         except Stopping:
             log.info("stopping with branch %s uncommitted", line.id)
         return False
 
     # -- one state ----------------------------------------------------------------------------------------------
 
-    def _enter(self, line: Line) -> Outcome | bool:
+    def _enter(self, line: Line) -> Result:
         """Do what the state under the cursor says. True: still held; False: not ours any more."""
         started = datetime.now(UTC)
         try:
@@ -127,7 +136,7 @@ class Driver:
             fault = PermanentError(f"{type(error).__name__}: {error}", name="EngineError")
             return outcomes.failed(line, fault, started=started)
 
-    def _execute(self, line: Line, started: datetime) -> Outcome | bool:
+    def _execute(self, line: Line, started: datetime) -> Result:
         step = line.step
         match step.state:
             case schema.TaskState():
@@ -173,7 +182,7 @@ class Driver:
             raise PermanentError("no rule of the choice holds and it has no default", name="NoChoice")
         return outcomes.succeeded(line, line.previous, started=started, next_state=state.default)
 
-    def _succeed(self, line: Line, state: schema.SucceedState, started: datetime) -> Outcome:
+    def _succeed(self, line: Line, state: schema.SucceedState, started: datetime) -> Result:
         scope = LineScope(line)
         template = line.step.templates.get("output")
         output = template.resolve(scope) if template is not None else line.previous
@@ -184,7 +193,7 @@ class Driver:
 
     # -- activities ---------------------------------------------------------------------------------------------
 
-    def _task(self, line: Line, started: datetime) -> Outcome | bool:
+    def _task(self, line: Line, started: datetime) -> Result:
         step = line.step
         activity = step.activity
         parameters = step.templates["parameters"].resolve(LineScope(line))
@@ -236,7 +245,7 @@ class Driver:
             if connections["default"].connection is not None:
                 connections["default"].close()  # back into the pool; driver threads are many
 
-    def _finish(self, line: Line, finished: Finished) -> Outcome | bool:
+    def _finish(self, line: Line, finished: Finished) -> Result:
         """Turn what an activity came to into an outcome."""
         error = finished.error
         given, started = finished.given, finished.started
@@ -266,7 +275,7 @@ class Driver:
 
     # -- transitions --------------------------------------------------------------------------------------------
 
-    def _commit(self, line: Line, outcome: Outcome) -> Outcome | bool:
+    def _commit(self, line: Line, outcome: Outcome | ending.ContinueAsNew | waits.WithSignal) -> Result:
         """Write the outcome where it must be written, and go on."""
         also = None
         if isinstance(outcome, waits.WithSignal):

@@ -28,4 +28,4 @@ def request_pumps(count: int) -> int:
     missing = max(0, count - get_broker().queue_size())
     for _ in range(missing):
         async_task(PUMP_TASK, task_name="pump")
-    return missing
+    return int(missing)

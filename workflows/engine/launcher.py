@@ -29,6 +29,10 @@ CANCEL_PATIENCE_SECONDS = 4.0
 _LOG_FLUSH_SECONDS = 0.2
 
 
+class _TooLate(Exception):
+    """The activity passed a timeout of ours, as opposed to raising ``TimeoutError`` itself."""
+
+
 class Launcher:
     """Owns the loop thread. ``done`` is called on it with each result, and must not block."""
 
@@ -63,7 +67,11 @@ class Launcher:
     def _start(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
         task = self._loop.create_task(self._attend(line, activity, parameters, run))
         self._tasks[id(line)] = task
-        line.on_stop = lambda: self._loop.call_soon_threadsafe(task.cancel)
+
+        def cancel() -> None:
+            self._loop.call_soon_threadsafe(task.cancel)
+
+        line.on_stop = cancel
         if line.cancelled.is_set():
             task.cancel()
 
@@ -71,19 +79,20 @@ class Launcher:
         reports = _Reports(self._store, line)
         flusher = self._loop.create_task(reports.flush_forever())
         work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
-        output, error = None, None
+        output: Any = None
+        error: BaseException | None = None
         try:
             output = await self._in_time(work, run, reports)
         except asyncio.CancelledError:
             await self._give_up(work)
             error = Canceled("the activity was asked to stop")
-        except TimeoutError as late:
+        except _TooLate as late:
             await self._give_up(work)
             error = ActivityTimeout(str(late))
         except WorkflowError as failure:
             error = failure
         except Exception as failure:
-            error = failure  # type: ignore[assignment]
+            error = failure
         flusher.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await flusher
@@ -120,7 +129,7 @@ class Launcher:
         return activity.dump_output(await activity.function(activity.parse_input(parameters), context))
 
     async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports") -> Any:
-        """The result of ``work``; raises ``TimeoutError`` past its timeout, or past its heartbeat's silence."""
+        """The result of ``work``; raises :class:`_TooLate` past its timeout, or past its heartbeat's silence."""
         begun = self._loop.create_task(reports.begun.wait())
         await asyncio.wait({work, begun}, return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
@@ -134,9 +143,9 @@ class Launcher:
             if done:
                 return work.result()
             if self._loop.time() >= deadline:
-                raise TimeoutError(f"the activity did not end within {format_duration(run.timeout)}")
+                raise _TooLate(f"the activity did not end within {format_duration(run.timeout)}")
             if silence is not None and time.monotonic() - reports.heard_at >= silence and run.heartbeat:
-                raise TimeoutError(f"the activity was silent for {format_duration(run.heartbeat)}")
+                raise _TooLate(f"the activity was silent for {format_duration(run.heartbeat)}")
 
     async def _give_up(self, work: "asyncio.Task[Any]") -> None:
         """Cancel ``work`` and wait a little; code that ignores cancellation is left behind and named."""
@@ -190,7 +199,7 @@ class _Reports:
                 "event": "activity.log" if report.percent is None else "activity.progress",
                 "fields": fields or None,
                 "logged_at": report.at.isoformat(),
-            }  # fmt: skip
+            }
         )
 
     async def flush_forever(self) -> None:

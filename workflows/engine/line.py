@@ -23,7 +23,7 @@ class ExecutionFacts:
     id: UUID
     customer: UUID
     workflow: UUID | None
-    version: UUID | int | None
+    version: int | None
     name: str
     inputs: Mapping[str, Any]
     started_at: datetime | None

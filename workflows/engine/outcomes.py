@@ -114,10 +114,14 @@ def failed(line: Line, error: WorkflowError, *, given: Any = None, started: date
             started=started,
             next_state=step.name,
         )
+        again = f"trying again in {delay.total_seconds():g}s"
         line.log(
-            "warn", "state.retrying", f"{step.name} failed: {error.message}; trying again in {delay.total_seconds():g}s",
-            error=error.name, **_timing(line, started),
-        )  # fmt: skip
+            "warn",
+            "state.retrying",
+            f"{step.name} failed: {error.message}; {again}",
+            error=error.name,
+            **_timing(line, started),
+        )
         line.attempt += 1
         return Retry(delay)
     mode = line.program.spec.error_handling

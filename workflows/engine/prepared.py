@@ -37,7 +37,7 @@ class PreparedStatement:
         if connection not in self._known:
             self._check(pgconn, pgconn.prepare(self._name, self._sql), ExecStatus.COMMAND_OK)
             self._known[connection] = True
-        values = [_encode(parameters[name]) for name in self._names]
+        values: list[Any] = [_encode(parameters[name]) for name in self._names]
         result = pgconn.exec_prepared(self._name, values)
         self._check(pgconn, result, ExecStatus.TUPLES_OK)
         if result.ntuples == 0:

@@ -25,7 +25,7 @@ from workflows.errors import ActivityError, WorkflowError
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 2.0  # between asking a process to stop and killing its group
-TOKEN = "POIMEN_ACTIVITY_TOKEN"
+MARK = "POIMEN_ACTIVITY_MARK"
 _LENGTH = struct.Struct(">I")
 
 
@@ -49,7 +49,7 @@ class ActivityProcess:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "workflows.engine.activity_process",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            start_new_session=True, env=os.environ | {TOKEN: token, "PYTHONUNBUFFERED": "1"}, limit=2**20,
+            start_new_session=True, env=os.environ | {MARK: token, "PYTHONUNBUFFERED": "1"}, limit=2**20,
         )  # fmt: skip
         child = cls(process, token)
         ready = await child.read()
@@ -119,7 +119,7 @@ def _marked(token: str) -> set[psutil.Process]:
     found = set()
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(TOKEN) == token:
+            if process.environ().get(MARK) == token:
                 found.add(process)
     return found
 
@@ -161,7 +161,7 @@ class ProcessPool:
                         "identity": asdict(identity),
                         "home": home,
                         "resumed": asdict(resumed) if resumed else None,
-                    }  # fmt: skip
+                    }
                 )
                 output = await _answer(child, sink)
                 finished = True
@@ -201,6 +201,6 @@ async def _answer(child: ActivityProcess, sink: Callable[[Report], None]) -> Any
                     message["fields"],
                     message["percent"],
                     datetime.fromisoformat(message["at"]),
-                )  # fmt: skip
+                )
             )
     raise ProcessDied("the activity's process ended without a result")

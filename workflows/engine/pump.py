@@ -17,13 +17,14 @@ import psycopg
 from django.conf import settings
 
 from workflows.activities.registry import Activity
-from workflows.engine import control_block, hints, outcomes
+from workflows.engine import control_block, hints, outcomes, presence
 from workflows.engine.driver import Driver, Finished, Launch
 from workflows.engine.launcher import Launcher
 from workflows.engine.line import Line
 from workflows.engine.store import AWAY, Stopping, Store, direct_connection
 from workflows.errors import Canceled
 from workflows.identifiers import new_id
+from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
 
@@ -199,18 +200,7 @@ class Pump:
         with self._lock:
             lines = list(self._lines.values())
         try:
-            self.store.write(
-                "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
-                "VALUES (%s, 'pump', %s, %s, now(), now(), jsonb_build_object('running', %s::int, 'capacity', %s::int)) "
-                "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details",
-                (
-                    self.id,
-                    socket.gethostname(),
-                    os.getpid(),
-                    len(lines),
-                    self._capacity,
-                ),
-            )
+            self.store.sign_in(ProcessKind.PUMP, running=len(lines), capacity=self._capacity)
             if lines:
                 self._apply(lines, self.store.heartbeat(lines))
         except (*AWAY, Stopping):
@@ -279,7 +269,7 @@ class Pump:
         self._abandon.set()
         try:
             with direct_connection() as connection:
-                connection.execute("DELETE FROM workflows_process WHERE id = %s", (self.id,))
+                presence.sign_off(connection, self.id)
                 # What was given back is ready for others, and our own listener sees that it is over.
                 hints.notify_ready(connection)
         except psycopg.Error:

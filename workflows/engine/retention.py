@@ -32,8 +32,8 @@ _PARTS = (
     "DELETE FROM workflows_logentry WHERE execution_id = ANY(%s)",
     "DELETE FROM workflows_staterun WHERE execution_id = ANY(%s)",
     "DELETE FROM workflows_signal WHERE execution_id = ANY(%s)",
-    "DELETE FROM workflows_approvalvote v USING workflows_approvalgate g "
-    "WHERE g.id = v.gate_id AND g.execution_id = ANY(%s)",
+    """DELETE FROM workflows_approvalvote
+    WHERE gate_id IN (SELECT id FROM workflows_approvalgate WHERE execution_id = ANY(%s))""",
     "DELETE FROM workflows_approvalgate WHERE execution_id = ANY(%s)",
     "UPDATE workflows_execution SET continued_from_id = NULL WHERE continued_from_id = ANY(%s)",
     "UPDATE workflows_execution SET rerun_of_id = NULL WHERE rerun_of_id = ANY(%s)",

@@ -23,13 +23,15 @@ runs AS (
 )"""
 
 # The transition: the cursor moves, history and logs are written, or nothing happens because the epoch is stale.
-# An execution that is being paused takes the branch out of play in the same commit.
+# An execution that is being paused takes the branch out of play in the same commit. A branch that was asked to stop
+# neither waits nor is held: it is ready, or goes on, to end.
 ADVANCE = f"""
 WITH moved AS (
     UPDATE workflows_branch b SET
         seq = b.seq + 1,
-        status = CASE WHEN e.pause_requested_at IS NOT NULL AND %(status)s IN ('running', 'ready') THEN 'held'
-                      ELSE %(status)s END,
+        status = CASE WHEN b.stop <> '' AND %(status)s = 'waiting' THEN 'ready'
+                      WHEN e.pause_requested_at IS NOT NULL AND b.stop = '' AND %(status)s IN ('running', 'ready')
+                      THEN 'held' ELSE %(status)s END,
         state = %(state)s,
         visit = %(visit)s,
         attempt = %(attempt)s,
@@ -58,7 +60,7 @@ STEP = """
 WITH moved AS (
     UPDATE workflows_branch b SET
         seq = b.seq + 1,
-        status = CASE WHEN e.pause_requested_at IS NULL THEN 'running' ELSE 'held' END,
+        status = CASE WHEN e.pause_requested_at IS NULL OR b.stop <> '' THEN 'running' ELSE 'held' END,
         state = %(state)s,
         visit = %(visit)s,
         attempt = 1,
@@ -151,7 +153,7 @@ WITH locked AS MATERIALIZED (
 )
 SELECT COALESCE((SELECT open_children FROM parent), -1), {NEXT_COLUMNS}
 FROM moved LEFT JOIN next ON true
-"""  # noqa: S608
+"""
 
 # The root branch of an execution nobody waits for ends, and the execution with it: one statement, one commit.
 END_EXECUTION = f"""
@@ -263,7 +265,8 @@ ORDER BY r.state, r.id DESC
 # The output of the state before, as Pass, Choice and Wait hand it on.
 PREVIOUS = """
 SELECT output FROM workflows_staterun WHERE execution_id = %s AND branch_id = %s AND NOT reused
-    AND (status = 'success' OR next_state <> state) AND status <> 'interrupted' ORDER BY visit DESC, attempt DESC LIMIT 1
+    AND (status = 'success' OR next_state <> state) AND status <> 'interrupted'
+ORDER BY visit DESC, attempt DESC LIMIT 1
 """
 
 # One statement keeps every lease of a pump, and the status of executions whose start found them locked. Rows that
@@ -305,9 +308,9 @@ SELECT e.id FROM workflows_execution e WHERE e.id IN (SELECT id FROM family) ORD
 RELEASE = f"""
 WITH moved AS (
     UPDATE workflows_branch b SET
-        status = CASE WHEN e.pause_requested_at IS NOT NULL THEN 'held' ELSE 'ready' END,
+        status = CASE WHEN e.pause_requested_at IS NOT NULL AND b.stop = '' THEN 'held' ELSE 'ready' END,
         attempt = b.attempt + %(lost_attempts)s, lease_owner = NULL, lease_expires_at = NULL, ready_at = now()
-    FROM workflows_execution e
+    FROM (SELECT id, pause_requested_at FROM workflows_execution WHERE id = %(execution)s FOR SHARE) e
     WHERE b.id = %(id)s AND b.epoch = %(epoch)s AND b.status = 'running' AND e.id = b.execution_id
     RETURNING b.id, b.execution_id
 ), {_WRITE_HISTORY}

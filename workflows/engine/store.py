@@ -22,11 +22,12 @@ from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from workflows.activities.registry import registry
-from workflows.engine import artifacts, statements
+from workflows.engine import artifacts, presence, statements
 from workflows.engine.line import ExecutionFacts, Line
 from workflows.engine.prepared import PreparedStatement
 from workflows.engine.program import Program, compile_program
 from workflows.errors import PermanentError
+from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
 
@@ -259,9 +260,7 @@ class Store:
         wanted: list[tuple[str, str, UUID, bool]] = []
         for state in states:
             body = line.program.body_of(state)
-            anchor = max(
-                i for i, mine in enumerate(bodies) if mine in (body, "") or body.startswith(f"{mine}/")
-            )
+            anchor = max(i for i, mine in enumerate(bodies) if mine in (body, "") or body.startswith(f"{mine}/"))
             wanted.append((state, body, chain[anchor], body == bodies[anchor]))
         names, keys, anchors, owns = (list(column) for column in zip(*wanted, strict=True))
         rows = self.rows(
@@ -306,7 +305,8 @@ class Store:
     ) -> str:
         """Commit where the line stands now, with its unwritten history; ``also`` joins the same transaction.
 
-        Returns the status the branch has afterwards: ``held`` if the execution is being paused. Sets ``line.stop``.
+        Returns the status the branch has afterwards: ``held`` if the execution is being paused, ``ready`` if it was
+        to wait but was asked to stop; then ``also`` is left out. Sets ``line.stop``.
         Raises :class:`StaleLease` if the line has lost its lease, in which case nothing was written.
         """
         if status == "running" and also is None and not waiting_for and not line.was_waiting and self._is_step(line):
@@ -335,6 +335,7 @@ class Store:
                 },
                 also,
                 locking=locking,
+                also_if=lambda row: status != "waiting" or not row[1],
             )
             line.was_waiting = bool(waiting_for) or line.caught is not None
         if row is not None:
@@ -419,6 +420,7 @@ class Store:
         also: Callable[..., None] | None,
         *,
         locking: bool = False,
+        also_if: Callable[[tuple[Any, ...]], bool] = lambda row: True,
     ) -> tuple[Any, ...] | None:
         """Run a guarded statement; None if an earlier try, whose answer was lost, had already done it."""
         tries = 0
@@ -434,7 +436,7 @@ class Store:
                 if locking:
                     cursor.execute(statements.LOCK_EXECUTION, {"id": line.execution.id})
                 row: tuple[Any, ...] | None = cursor.execute(sql, parameters).fetchone()
-                if row is not None and also is not None:
+                if row is not None and also is not None and also_if(row):
                     also(cursor)
                 return row
 
@@ -484,6 +486,11 @@ class Store:
         with self._pool.connection() as connection:
             connection.execute(statements.HEARTBEAT, parameters)
             return dict(connection.execute(statements.HELD, parameters).fetchall())
+
+    def sign_in(self, kind: ProcessKind, **details: Any) -> None:
+        """Leave a heartbeat of this process; does not wait for a database that is away, either."""
+        with self._pool.connection() as connection:
+            presence.sign_in(connection, self.owner, kind, **details)
 
     def append_logs(self, line: Line, entries: Iterable[dict[str, Any]]) -> None:
         """Write log lines while a state is still running."""

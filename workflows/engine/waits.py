@@ -19,12 +19,16 @@ from workflows import control
 from workflows.engine import outcomes
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import Outcome
-from workflows.engine.store import StaleLease, Store
+from workflows.engine.store import Store
 from workflows.errors import ActivityTimeout, InvalidInput
 from workflows.spec.durations import parse_duration
 from workflows.spec.limits import MAX_WAIT
 
 log = logging.getLogger(__name__)
+
+
+class SignalGone(Exception):
+    """Another branch took the signal first; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class WithSignal:
     signal: TakenSignal
 
     def consume(self, line: Line) -> Callable[[Any], None]:
-        """Return what to do in the transaction; it raises :class:`StaleLease` if the signal is gone."""
+        """Return what to do in the transaction; it raises :class:`SignalGone` if another was faster."""
 
         def run(cursor: Any) -> None:
             cursor.execute(
@@ -52,7 +56,7 @@ class WithSignal:
                 (line.id, line.visit, self.signal.id),
             )
             if cursor.rowcount != 1:
-                raise StaleLease
+                raise SignalGone
 
         return run
 

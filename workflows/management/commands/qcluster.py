@@ -10,7 +10,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import socket
 import time
 from typing import Any
 
@@ -20,9 +19,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, connections
 
-from workflows.engine import control_block, hints
+from workflows.engine import control_block, hints, presence
 from workflows.engine.store import direct_connection
 from workflows.identifiers import new_id
+from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         while not self._stopping:
             self._run_cluster()
         with contextlib.suppress(psycopg.Error), direct_connection() as connection:
-            connection.execute("DELETE FROM workflows_process WHERE id = %s", (self._id,))
+            presence.sign_off(connection, self._id)
 
     def _stop(self, *_: Any) -> None:
         self._stopping = True
@@ -98,12 +98,7 @@ class Command(BaseCommand):
         """Sign in as a cluster with so many workers; returns whether the database is there."""
         try:
             with direct_connection() as connection:
-                connection.execute(
-                    "INSERT INTO workflows_process (id, kind, host, pid, started_at, heartbeat_at, details) "
-                    "VALUES (%s, 'cluster', %s, %s, now(), now(), jsonb_build_object('workers', %s::int)) "
-                    "ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), details = EXCLUDED.details",
-                    (self._id, socket.gethostname(), os.getpid(), settings.POIMEN_WORKERS),
-                )
+                presence.sign_in(connection, self._id, ProcessKind.CLUSTER, workers=settings.POIMEN_WORKERS)
         except psycopg.Error:
             return False
         return True
