@@ -5,7 +5,7 @@ An activity is a plain function ``(input, context) -> output``; whatever has a s
 
 from importlib import import_module
 
-BUILTIN = ("approve_workflow", "echo", "generate_report", "http_request")
+BUILTIN = ("analyze_code", "approve_workflow", "clone_repo", "echo", "generate_report", "http_request", "security_scan")
 
 
 def load_builtin() -> None:

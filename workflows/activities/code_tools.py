@@ -22,12 +22,18 @@ LONGEST_RUN = timedelta(minutes=30)  # the activity's own timeout is shorter
 OUTPUT_CAP = 64 * 1024 * 1024
 FILES_AT_ONCE = 200
 # Correctness rules that need no configuration: what is left out depends on a project's own setup (imports, globals).
-ESLINT_RULES = dict.fromkeys(("for-direction", "getter-return", "no-async-promise-executor", "no-compare-neg-zero", "no-cond-assign", "no-const-assign", "no-constant-condition", "no-dupe-args", "no-dupe-class-members", "no-dupe-else-if", "no-dupe-keys", "no-duplicate-case", "no-func-assign", "no-import-assign", "no-loss-of-precision", "no-obj-calls", "no-self-assign", "no-sparse-arrays", "no-this-before-super", "no-unreachable", "no-unsafe-finally", "no-unsafe-negation", "no-unused-vars", "use-isnan", "valid-typeof"), "error")  # fmt: skip
+ESLINT_RULES = (
+    "for-direction", "no-async-promise-executor", "no-compare-neg-zero", "no-cond-assign", "no-const-assign",
+    "no-constant-condition", "no-dupe-args", "no-dupe-class-members", "no-dupe-else-if", "no-dupe-keys",
+    "no-duplicate-case", "no-func-assign", "no-import-assign", "no-loss-of-precision", "no-obj-calls",
+    "no-self-assign", "no-sparse-arrays", "no-this-before-super", "no-unreachable", "no-unsafe-finally",
+    "no-unsafe-negation", "no-unused-vars", "use-isnan", "valid-typeof",
+)  # fmt: skip
 _VET_LINE = re.compile(r"(?:vet: )?(?P<file>[^\s:][^:]*\.go):(?P<line>\d+)(?::\d+)?: (?P<message>.+)")
 # go vet compiles; offline it cannot when modules are missing. That says nothing about the code.
 _MODULES_MISSING = re.compile(
-    r"no required module provides|cannot find module|module lookup disabled|missing go\.sum entry|is not in (?:GOROOT|std)|"
-    r"could not import|updates to go\.mod needed|go\.mod requires go|inconsistent vendoring"
+    r"no required module provides|cannot find module|module lookup disabled|missing go\.sum entry|"
+    r"is not in (?:GOROOT|std)|could not import|updates to go\.mod needed|go\.mod requires go|inconsistent vendoring"
 )
 
 
@@ -130,7 +136,7 @@ class Toolbox:
             return found
         command = [
             "eslint", "--no-config-lookup", "--no-inline-config", "--no-ignore", "--no-warn-ignored", "--format=json",
-            f"--rule={json.dumps(ESLINT_RULES)}",
+            f"--rule={json.dumps(dict.fromkeys(ESLINT_RULES, 'error'))}",
         ]  # fmt: skip
         for chunk in _chunks(names):
             for file in self._json("eslint", [*command, "--", *chunk], accepted=(0, 1)):
