@@ -195,23 +195,23 @@ def stop_branches(
 
     Child executions of what ended are cancelled too. Returns how many direct children of ``under`` ended.
     """
+    # One statement for both: between two, a branch could go from running to waiting or back and be missed.
     cursor.execute(
-        "UPDATE workflows_branch SET status = 'cancelled', stop = %(why)s, ended_at = now(), wake_at = NULL "
-        "WHERE execution_id = %(execution)s AND status = ANY(%(idle)s) "
-        "AND (%(under)s::uuid IS NULL OR %(under)s::uuid = ANY(ancestors)) RETURNING id, parent_id, waiting_for",
+        "UPDATE workflows_branch SET stop = CASE WHEN stop = '' THEN %(why)s ELSE stop END, "
+        "  status = CASE WHEN status = 'running' THEN status ELSE 'cancelled' END, "
+        "  ended_at = CASE WHEN status = 'running' THEN ended_at ELSE now() END, "
+        "  wake_at = CASE WHEN status = 'running' THEN wake_at END "
+        "WHERE execution_id = %(execution)s AND status = ANY(%(open)s) "
+        "AND (%(under)s::uuid IS NULL OR %(under)s::uuid = ANY(ancestors)) "
+        "RETURNING id, parent_id, waiting_for, status",
         {
             "why": why,
             "execution": execution,
-            "idle": [s.value for s in IDLE],
+            "open": [status.value for status in (*IDLE, BranchStatus.RUNNING)],
             "under": under,
         },
     )
-    ended = cursor.fetchall()
-    cursor.execute(
-        "UPDATE workflows_branch SET stop = %(why)s WHERE execution_id = %(execution)s AND status = 'running' "
-        "AND stop = '' AND (%(under)s::uuid IS NULL OR %(under)s::uuid = ANY(ancestors))",
-        {"why": why, "execution": execution, "under": under},
-    )
+    ended = [row for row in cursor.fetchall() if row[3] == BranchStatus.CANCELLED]
     hints.notify_stop(cursor)
     parents_of_executions = [row[0] for row in ended if row[2] == "execution"]
     if parents_of_executions:
@@ -232,10 +232,14 @@ def cancel_children(cursor: Any, branches: list[UUID]) -> None:
 
 
 def finish_if_stopped(cursor: Any, execution: UUID) -> bool:
-    """End an execution that was asked to stop once none of its branches runs; returns whether it has ended now."""
+    """End an execution that was asked to stop once none of its branches runs; returns whether it has ended now.
+
+    One that passed its timeout was asked to stop by its error being set.
+    """
     cursor.execute(
         "SELECT cancel_requested_at IS NOT NULL, error, parent_branch, parent_visit, parent_attempt "
-        "FROM workflows_execution WHERE id = %s AND ended_at IS NULL FOR NO KEY UPDATE",
+        "FROM workflows_execution WHERE id = %s AND ended_at IS NULL "
+        "AND (cancel_requested_at IS NOT NULL OR error IS NOT NULL) FOR NO KEY UPDATE",
         (execution,),
     )
     row = cursor.fetchone()
@@ -273,12 +277,6 @@ def finish_if_stopped(cursor: Any, execution: UUID) -> bool:
     return True
 
 
-def finish_if_stopped_for(cursor: Any, execution: UUID, stop: str) -> None:
-    """After a branch has ended because of ``stop``: end the execution if that is what was asked."""
-    if stop in ("cancel", "timeout"):
-        finish_if_stopped(cursor, execution)
-
-
 def wake_parent(cursor: Any, branch: UUID, visit: int, attempt: int) -> None:
     """Make the branch that waits for a child execution ready, if it still waits for that one."""
     cursor.execute(
@@ -305,6 +303,14 @@ def settle_status(cursor: Any, execution: UUID) -> None:
         "SELECT 1 FROM workflows_execution WHERE id = %s FOR NO KEY UPDATE",
         (execution,),
     )
+    # A branch that stopped for a pause just when that was taken back.
+    cursor.execute(
+        "UPDATE workflows_branch b SET status = 'ready', ready_at = now() FROM workflows_execution e "
+        "WHERE e.id = %s AND e.pause_requested_at IS NULL AND b.execution_id = e.id AND b.status = 'held'",
+        (execution,),
+    )
+    if cursor.rowcount:
+        hints.notify_ready(cursor)
     cursor.execute(
         "WITH now_is AS (SELECT CASE "
         "  WHEN e.started_at IS NULL AND e.pause_requested_at IS NULL THEN 'pending' "

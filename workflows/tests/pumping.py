@@ -139,14 +139,15 @@ def messages(execution: UUID) -> list[str]:
 
 def story(execution: UUID) -> str:
     """Everything known of an execution, for the message of a failing test."""
-    lines = [f"execution {execution}"]
-    for branch in Branch.objects.filter(execution=execution).order_by("created_at"):
-        lines.append(
-            f"  branch {branch.body or 'root'} {branch.name} {branch.status} at {branch.state} v{branch.visit} "
-            f"a{branch.attempt} waits for {branch.waiting_for} open {branch.open_children} stop {branch.stop}"
-        )
-    lines += [
-        f"  run {r.state} v{r.visit}.{r.attempt} {r.status} {r.error or r.output!r:.200}" for r in runs_of(execution)
+    branches = Branch.objects.filter(execution=execution).order_by("created_at")
+    lines = [
+        f"execution {execution}",
+        *(
+            f"  branch {b.body or 'root'} {b.name} {b.status} at {b.state} v{b.visit} a{b.attempt} "
+            f"waits for {b.waiting_for} open {b.open_children} stop {b.stop}"
+            for b in branches
+        ),
+        *(f"  run {r.state} v{r.visit}.{r.attempt} {r.status} {r.error or r.output!r:.200}" for r in runs_of(execution)),
     ]
     lines += [f"  log {message}" for message in messages(execution)]
     return "\n".join(lines)
