@@ -19,7 +19,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from workflows.errors import PermanentError
@@ -124,6 +124,11 @@ def write_secret(
     row.digest, row.ciphertext = _digest(value), _fernet().encrypt(_canonical(value))
     row.save()
     return row
+
+
+def equal_secrets(customer: Owner, value: Any, *, name: str) -> QuerySet[Secret]:
+    """Return the customer's secrets of that name and value, one at most; tells nothing about values."""
+    return Secret.objects.filter(customer_id=_id_of(customer), digest=_digest(value), name=name)
 
 
 # -- finding and replacing, without recursion: values nest as deep as JSON does ------------------------------------

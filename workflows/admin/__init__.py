@@ -1,0 +1,8 @@
+"""The admin of what runs: executions and their history, approvals, secrets, customers. One file per concern.
+
+Shows each member of the staff what belongs to their customers, and lets them do what their role there covers.
+"""
+
+from workflows.admin import approvals, executions, history, processes, secrets, tenancy
+
+__all__ = ["approvals", "executions", "history", "processes", "secrets", "tenancy"]
