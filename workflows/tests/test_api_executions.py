@@ -201,7 +201,7 @@ def test_logs_are_limited_and_can_be_left_out() -> None:
 
 
 def test_reading_costs_four_queries_and_little_time(engine: Engine, django_assert_max_num_queries: Any) -> None:
-    """The whole request, sign-in included; a read is budgeted at 30 ms. The quick quarter is taken: others use the CPU."""
+    """The whole request, sign-in included; a read is budgeted at 30 ms. Quick quarter: others use the CPU."""
     execution = started(customer(), FAN)
     client = viewer()
     with django_assert_max_num_queries(4):
