@@ -190,7 +190,8 @@ class EmbeddedPostgres:
         pid = self.postmaster_pid()
         if pid is None:
             return
-        done = self._run(ensure_account(), "pg_ctl", "stop", "-D", str(self.data), "-m", mode, "-w", "-t", "20")
+        data = str(self.data.resolve())
+        done = self._run(ensure_account(), "pg_ctl", "stop", "-D", data, "-m", mode, "-w", "-t", "20")
         if done.returncode != 0 and self.postmaster_pid() == pid:
             with contextlib.suppress(psutil.NoSuchProcess):
                 server = psutil.Process(pid)
@@ -205,7 +206,8 @@ class EmbeddedPostgres:
         # pg_ctl hands -o to a shell, and remembers it for later restarts.
         quoted = "'" + str(self.directory.resolve() / "postgresql.conf").replace("'", "'\\''") + "'"
         seconds = str(int(START_SECONDS))
-        return ["-D", str(self.data), "-l", str(self.log), "-w", "-t", seconds, "-o", f"-c config_file={quoted}"]
+        data, log = str(self.data.resolve()), str(self.log.resolve())  # the home's own path may be closed to the account
+        return ["-D", data, "-l", log, "-w", "-t", seconds, "-o", f"-c config_file={quoted}"]
 
     def _prepare(self, account: Account) -> None:
         """Lay out directories, settings and, the first time, the data."""
