@@ -206,7 +206,7 @@ class EmbeddedPostgres:
         # pg_ctl hands -o to a shell, and remembers it for later restarts.
         quoted = "'" + str(self.directory.resolve() / "postgresql.conf").replace("'", "'\\''") + "'"
         seconds = str(int(START_SECONDS))
-        data, log = str(self.data.resolve()), str(self.log.resolve())  # the home's own path may be closed to the account
+        data, log = str(self.data.resolve()), str(self.log.resolve())  # the home's own path may be closed to it
         return ["-D", data, "-l", log, "-w", "-t", seconds, "-o", f"-c config_file={quoted}"]
 
     def _prepare(self, account: Account) -> None:
