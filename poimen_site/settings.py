@@ -107,7 +107,13 @@ def _database() -> dict[str, Any]:
     config["CONN_HEALTH_CHECKS"] = True
     config.setdefault("OPTIONS", {})
     config["OPTIONS"] |= {
-        "pool": {"min_size": 1, "max_size": env.int("POIMEN_DB_POOL", default=16), "timeout": 5},
+        "pool": {
+            "min_size": 1,
+            "max_size": env.int("POIMEN_DB_POOL", default=16),
+            "timeout": 3,  # then the answer is 503
+            # An attempt that goes on doubles its pauses; one that gives up leaves the next request to try at once.
+            "reconnect_timeout": 2,
+        },
         "application_name": "poimen",
     }
     return config
