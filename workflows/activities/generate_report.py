@@ -69,7 +69,8 @@ def generate_report(input: GenerateReportInput, context: ActivityContext) -> Gen
     else:
         text = _render(input, generated)
     identity = context.identity
-    name = f"report-{_safe(identity.state)}-{identity.visit}.{EXTENSIONS[input.format]}"
+    # The end of the branch's id keeps the items of a Map apart: they enter the same state on their first visit.
+    name = f"report-{_safe(identity.state)}-{identity.visit}-{_safe(identity.branch[-8:])}.{EXTENSIONS[input.format]}"
     path = context.artifacts / name
     _write(path, text)
     context.info(f"report written: {name}", bytes=len(text.encode()))
@@ -87,6 +88,7 @@ def _render(input: GenerateReportInput, generated: datetime) -> str:
     )
     environment.filters["cell"] = _cell
     environment.filters["plain"] = _plain
+    environment.filters["fenced"] = _fenced
     template = environment.get_template("report.html.jinja" if input.format == "html" else "report.md.jinja")
     return template.render(
         title=input.title,
@@ -99,39 +101,92 @@ def _render(input: GenerateReportInput, generated: datetime) -> str:
 def _analysis(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if result is None:
         return None
-    issues = [str(issue) for issue in _list(result.get("issues"))]
-    metrics = result.get("metrics")
-    quality = result.get("quality")
+    rest = dict(result)
+    issues, quality, summary = _list(rest.pop("issues", None)), rest.pop("quality", None), rest.pop("summary", None)
+    metrics = dict(found) if isinstance(found := rest.pop("metrics", None), Mapping) else {}
+    languages = _rows(metrics.pop("languages", None), ("files", "lines"))
+    functions = [f for f in _list(metrics.pop("mostComplex", None)) if isinstance(f, Mapping)]
     return {
-        "summary": str(result.get("summary") or ""),
-        "quality": f"{quality:.2f}" if isinstance(quality, int | float) else "not available",
-        "metrics": {str(k): _text(v) for k, v in metrics.items()} if isinstance(metrics, Mapping) else {},
-        "issues": issues[:_SHOWN],
+        "summary": _text(summary) if summary else "",
+        "quality": _number(quality),
+        "metrics": {_words(str(name)): _text(value) for name, value in metrics.items() if value not in ({}, [], None)},
+        "languages": languages,
+        "functions": [
+            {
+                "name": _text(f.get("function", "")),
+                "place": _place(f),
+                "complexity": _text(f.get("complexity", "")),
+                "lines": _text(f.get("lines", "")),
+            }
+            for f in functions
+        ],
+        "issues": [_issue(str(issue)) for issue in issues[:_SHOWN]],
         "more": max(0, len(issues) - _SHOWN),
+        "rest": _rest(rest),
     }
 
 
 def _security(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if result is None:
         return None
-    findings = [f for f in _list(result.get("vulnerabilities")) if isinstance(f, Mapping)]
+    rest = dict(result)
+    findings = [f for f in _list(rest.pop("vulnerabilities", None)) if isinstance(f, Mapping)]
     findings.sort(key=lambda f: SEVERITIES.index(f["severity"]) if f.get("severity") in SEVERITIES else len(SEVERITIES))
-    score = result.get("securityScore")
+    score, risk = rest.pop("securityScore", None), rest.pop("riskLevel", None)
+    facts = {name: rest.pop(name) for name in ("filesScanned", "filesSkipped", "tools") if name in rest}
+    total = rest.pop("totalFindings", len(findings))
     return {
-        "score": f"{score:g}" if isinstance(score, int | float) else "not available",
-        "risk": str(result.get("riskLevel") or "not available"),
-        "counts": {s: sum(1 for f in findings if f.get("severity") == s) for s in SEVERITIES},
+        "score": _number(score),
+        "risk": _text(risk) if risk else "not available",
+        "counts": {severity: sum(1 for f in findings if f.get("severity") == severity) for severity in SEVERITIES},
+        "facts": {_words(name): _text(value) for name, value in facts.items()},
         "findings": [
             {
-                "id": str(f.get("id") or ""),
-                "severity": str(f.get("severity") or ""),
-                "place": f"{f.get('file') or ''}{':' + str(f['line']) if f.get('line') else ''}",
-                "description": str(f.get("description") or ""),
+                "id": _text(f.get("id", "")),
+                "severity": _text(f.get("severity", "")),
+                "place": _place(f),
+                "description": _text(f.get("description", "")),
             }
             for f in findings[:_SHOWN]
         ],
-        "more": max(0, len(findings) - _SHOWN),
+        "more": max(0, (total if isinstance(total, int) else len(findings)) - _SHOWN),
+        "rest": _rest(rest),
     }
+
+
+def _rows(value: Any, columns: tuple[str, ...]) -> list[list[str]]:
+    """The rows of a table out of ``{name: {column: value}}``."""
+    if not isinstance(value, Mapping):
+        return []
+    return [
+        [str(name), *(_text(row.get(column, "")) for column in columns)]
+        for name, row in value.items()
+        if isinstance(row, Mapping)
+    ]
+
+
+def _place(found: Mapping[str, Any]) -> str:
+    file, line = found.get("file"), found.get("line")
+    return f"{_text(file) if file else ''}{f':{line}' if line else ''}"
+
+
+def _issue(text: str) -> dict[str, str]:
+    match = re.match(r"(?P<place>\S+:\d+): (?P<what>.*)", text, re.DOTALL)
+    return match.groupdict() if match else {"place": "", "what": text}
+
+
+def _rest(values: Mapping[str, Any]) -> str:
+    """What the result holds besides what is known here, as JSON text; empty if that is nothing."""
+    return json.dumps(values, ensure_ascii=False, indent=2) if values else ""
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, int | float) and not isinstance(value, bool) else "not available"
+
+
+def _words(name: str) -> str:
+    """``totalFiles`` as people write it: total files."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: " " + match[1].lower(), name)
 
 
 def _list(value: Any) -> list[Any]:
@@ -139,21 +194,32 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
-        return ", ".join(str(part) for part in value)
     if isinstance(value, str):
         return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
+        return ", ".join(str(part) for part in value)
     return json.dumps(value, ensure_ascii=False)
 
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is: one line, with its signs escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*{}\[\]<>#|!]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(text.split()))
 
 
 def _cell(text: str) -> str:
     """Text for a cell of a Markdown table; empty ones are shown as a dash."""
     return _plain(text) or "-"
+
+
+def _fenced(text: str) -> str:
+    """A fenced block of JSON that no text inside can end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}json\n{text}\n{fence}"
 
 
 def _safe(name: str) -> str:
