@@ -1,0 +1,1 @@
+"""An installation with processes of its own, for tests that kill them."""
