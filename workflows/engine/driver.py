@@ -211,7 +211,8 @@ class Driver:
                 line,
                 self._call_inline(line, activity, parameters, given, started, resumed, signal),
             )
-        if line.runs or (line.logs and line.seq > 0):
+        self._announce(line)
+        if line.runs or line.logs:
             # What comes before a long activity must be seen, and kept, while it runs.
             if self._boundary(line, self.store.advance(line)) is not None:
                 return False
@@ -273,6 +274,11 @@ class Driver:
             error = WorkflowError(f"{type(error).__name__}: {error}")
         return outcomes.failed(line, error, given=given, started=started)
 
+    def _announce(self, line: Line) -> None:
+        if not line.is_announced:
+            line.log("info", "state.started", f"{line.state} started")
+            line.is_announced = True
+
     # -- transitions --------------------------------------------------------------------------------------------
 
     def _commit(self, line: Line, outcome: Outcome | ending.ContinueAsNew | waits.WithSignal) -> Result:
@@ -296,7 +302,7 @@ class Driver:
                             if len(line.runs) < 100:
                                 return self._enter(line)  # rides along with the next commit
                     if step.resource and step.activity.isolation != "inline":
-                        line.log("info", "state.started", f"{line.state} started")
+                        self._announce(line)
                     limited = bool(step.resource) and step.activity.max_concurrency is not None
                     status = self.store.advance(line, status="ready" if limited else "running", also=also)
                     if limited:

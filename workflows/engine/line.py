@@ -79,6 +79,7 @@ class Line:
     is_lost: bool = False
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_stop: Callable[[], None] | None = None
+    is_announced: bool = False  # the log says already that the state under the cursor has started
     _previous: Any = _UNKNOWN
     _texts: tuple[str, str, str] | None = None
 
@@ -122,7 +123,8 @@ class Line:
             stored_variables=variables, visit=1, attempt=1, failures=0, interruptions=0, first_previous=None,
             caught=None, waiting_for="", wait_signal="", wake_at=None, is_due=False, stop="", was_waiting=False,
             others_transitions=0, entered_at=datetime.now(UTC), outputs={}, loaded=False, runs=[], logs=[],
-            is_lost=False, cancelled=threading.Event(), on_stop=None, _previous=_UNKNOWN, _texts=None,
+            is_lost=False, cancelled=threading.Event(), on_stop=None, is_announced=False,
+            _previous=_UNKNOWN, _texts=None,
         )  # fmt: skip
 
     def knows(self, state: str) -> Any:

@@ -204,6 +204,7 @@ def move(line: Line, state: str) -> None:
     line.visit += 1
     line.attempt = 1
     line.failures = line.interruptions = 0
+    line.is_announced = False
     line.waiting_for = line.wait_signal = ""
     line.wake_at = None
     line.entered_at = datetime.now(UTC)
