@@ -1,4 +1,7 @@
-"""A minute of killed processes and a crashing database loses nothing and repeats only what was in flight."""
+"""A minute of killed processes and a crashing database loses nothing and repeats only what was in flight.
+
+Its figures go to standard output (``pytest -s``).
+"""
 
 import random
 import time

@@ -56,13 +56,17 @@ class Command(BaseCommand):
         control_block.ask_stop()
 
     def _run_cluster(self) -> None:
+        while not self._beat():  # a cluster cannot start without the database
+            if self._stopping:
+                return
+            time.sleep(0.5)
         control_block.create()
         pid = os.fork()
         if pid == 0:
             _lead_cluster()
         log.info("cluster %d with %d workers starts", pid, settings.POIMEN_WORKERS)
         watch = _Watch(settings.POIMEN_WORKERS)
-        database_is_there, beat_at = False, 0.0
+        database_is_there, beat_at = True, time.monotonic()
         while not self._stopping:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 log.error("the cluster has ended by itself; starting another")
@@ -183,8 +187,12 @@ def _acknowledge(task: dict[str, Any], **_: Any) -> None:
     # A pump task is a hint and has done its work once it is taken: if this worker dies, its successor asks anew.
     from django_q.brokers import get_broker
 
-    if number := task.pop("ack_id", None):
-        get_broker().acknowledge(number)
+    try:
+        get_broker().acknowledge(task["ack_id"])
+    except (DatabaseError, InterfaceError):
+        connections.close_all()  # it stays in the queue, and is taken once more some day
+    else:
+        del task["ack_id"]
 
 
 def _die_with(parent: int) -> None:
