@@ -3,34 +3,38 @@
 One document for programs, the canvas palette and prompts; nothing in it is written by hand (contract-activities 0).
 """
 
+import inspect
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from workflows.activities.registry import Activity, registry
 from workflows.spec.durations import format_duration
 
 VERSION = "1.0"
-# When the shapes of the built-in activities last changed, RFC 3339.
-LAST_UPDATED = "2026-11-29T00:00:00Z"
 
 
 def knowledge_base() -> dict[str, Any]:
-    """Return ``{version, activities[], metadata}``; activities by name, fields as the contract names them."""
+    """Return ``{version, activities[], metadata}``; activities by name, fields as the contract names them.
+
+    ``metadata.lastUpdated`` (RFC 3339) is when the code of an activity last changed on this machine.
+    """
     return _document(frozenset(registry.all()))
 
 
 @lru_cache(maxsize=4)
 def _document(names: frozenset[str]) -> dict[str, Any]:
-    activities = [entry(registry.get(name)) for name in sorted(names)]
+    activities = [registry.get(name) for name in sorted(names)]
     return {
         "version": VERSION,
-        "activities": activities,
+        "activities": [entry(activity) for activity in activities],
         "metadata": {
             "totalActivities": len(activities),
-            "lastUpdated": LAST_UPDATED,
-            "categories": dict(sorted(Counter(item["category"] for item in activities).items())),
+            "lastUpdated": _last_change(activities).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "categories": dict(sorted(Counter(activity.category for activity in activities).items())),
         },
     }
 
@@ -55,17 +59,24 @@ def entry(activity: Activity) -> dict[str, Any]:
     }
 
 
+def _last_change(activities: list[Activity]) -> datetime:
+    files = {Path(inspect.getfile(inspect.unwrap(activity.function))) for activity in activities}
+    changes = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(changes, default=0), UTC)
+
+
 def _fields(schema: Mapping[str, Any], *, with_required: bool) -> dict[str, Any]:
     required = set(schema.get("required", ()))
+    definitions = schema.get("$defs", {})
     fields: dict[str, Any] = {}
     for name, property_ in schema.get("properties", {}).items():
-        field: dict[str, Any] = {"type": _type_of(property_, schema), "description": property_.get("description", "")}
+        chosen = _resolved(_main_branch(property_), definitions)
+        field: dict[str, Any] = {"type": _type_of(chosen), "description": property_.get("description", "")}
         if with_required:
             field["required"] = name in required
             for key in ("default", "examples"):
                 if property_.get(key) is not None:
                     field[key] = property_[key]
-        chosen = _main_branch(property_)
         for key in ("enum", "items"):
             if key in chosen:
                 field[key] = chosen[key]
@@ -81,11 +92,17 @@ def _main_branch(property_: Mapping[str, Any]) -> Mapping[str, Any]:
     return property_
 
 
-def _type_of(property_: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    chosen = _main_branch(property_)
-    if "$ref" in chosen:
-        chosen = schema.get("$defs", {}).get(chosen["$ref"].rpartition("/")[2], {})
-    if "const" in chosen:
-        return "string"
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """``schema`` with what it refers to written out, and without pydantic's titles."""
+    if isinstance(schema, list):
+        return [_resolved(part, definitions) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {key: _resolved(value, definitions) for key, value in schema.items() if key != "title"}
+
+
+def _type_of(schema: Mapping[str, Any]) -> str:
     # A field that takes anything is shown as an object, the widest of the contract's types.
-    return str(chosen.get("type", "object"))
+    return "string" if "const" in schema else str(schema.get("type", "object"))
