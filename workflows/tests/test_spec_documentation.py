@@ -45,10 +45,8 @@ def test_the_table_of_codes_is_that_of_the_code() -> None:
 
 
 def test_the_table_of_limits_is_that_of_the_code() -> None:
-    rows = dict(
-        (name, value)
-        for value, name in re.findall(r"^\| [^|]+ \| ([^|]+) \| `([A-Z_]+)` \|$", TEXT, flags=re.MULTILINE)
-    )
+    found = re.findall(r"^\| [^|]+ \| ([^|]+) \| `([A-Z_]+)` \|$", TEXT, flags=re.MULTILINE)
+    rows = {name: value for value, name in found}
     values: dict[str, Any] = {name: value for name, value in vars(limits).items() if name.isupper()}
     assert set(rows) == set(values)
     for name, value in values.items():
