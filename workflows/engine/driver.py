@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import psycopg
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 
 from workflows import secrets
 from workflows.activities.context import ActivityContext, Report, Resumption, Suspended
-from workflows.activities.registry import Activity
+from workflows.activities.registry import Activity, registry
 from workflows.engine import composite, ending, outcomes, waits
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Goes, Outcome, Retry
@@ -26,6 +26,7 @@ from workflows.spec import schema
 log = logging.getLogger(__name__)
 
 MAX_INTERRUPTIONS = 20
+MOST_RIDING_ALONG = 100  # states without side effects that one commit may take along
 
 # What doing a state gives: an outcome to commit, or whether the line is still held (an activity runs) or not.
 Result = Outcome | ending.ContinueAsNew | waits.WithSignal | bool
@@ -240,7 +241,8 @@ class Driver:
         try:
             output = activity.dump_output(activity.function(activity.parse_input(parameters), context))
             return Finished(given, started, output=output, signal=signal)
-        except Exception as error:
+        except BaseException as error:
+            # Not even SystemExit may end a driver thread.
             return Finished(given, started, error=error, signal=signal)
         finally:
             if connections["default"].connection is not None:
@@ -259,7 +261,14 @@ class Driver:
                 finished.output.signal,
                 wake_at=finished.output.until,
                 waiting_for="activity",
+                taken=finished.signal,
             )
+        if isinstance(error, OperationalError | InterfaceError) and line.attempt <= MAX_INTERRUPTIONS:
+            # The activity works with our database, which went away: no fault of the state.
+            outcomes.interrupted(line, started, f"the database was away: {error}")
+            self.store.release(line, lost_attempts=1)
+            self.host.wake()
+            return False
         try:
             if error is None:
                 output = secrets.seal(finished.output, line.execution.customer)
@@ -271,8 +280,7 @@ class Driver:
             error = failure
         if not isinstance(error, WorkflowError):
             log.info("activity %s raised", line.step.resource, exc_info=error)
-            error = WorkflowError(f"{type(error).__name__}: {error}")
-        return outcomes.failed(line, error, given=given, started=started)
+        return outcomes.failed(line, outcomes.failure_of(error), given=given, started=started)
 
     def _announce(self, line: Line) -> None:
         if not line.is_announced:
@@ -290,46 +298,51 @@ class Driver:
         try:
             match outcome:
                 case Goes():
-                    if line.program.spec.continue_as_new and ending.must_continue(line):
-                        ending.continue_as_new(self.host, line, also)
-                        return False
-                    step = line.step
-                    if also is None and not isinstance(step.state, schema.TaskState) and not line.stop:
-                        if isinstance(
-                            step.state,
-                            schema.PassState | schema.ChoiceState | schema.SucceedState,
-                        ):
-                            if len(line.runs) < 100:
-                                return self._enter(line)  # rides along with the next commit
-                    if step.resource and step.activity.isolation != "inline":
-                        self._announce(line)
-                    limited = bool(step.resource) and step.activity.max_concurrency is not None
-                    status = self.store.advance(line, status="ready" if limited else "running", also=also)
-                    if limited:
-                        self.host.wake()
-                    left = self._boundary(line, status)
-                    return left if left is not None else self._enter(line)
+                    return self._go_on(line, also)
+                case Retry(delay) if delay.total_seconds() <= 0:
+                    return self._continue(line, self.store.advance(line, also=also))
                 case Retry(delay):
-                    if delay.total_seconds() <= 0:
-                        left = self._boundary(line, self.store.advance(line, also=also))
-                        return left if left is not None else self._enter(line)
-                    self.store.advance(
-                        line,
-                        status="waiting",
-                        waiting_for="retry",
-                        wake_in=delay,
-                        also=also,
-                    )
+                    self.store.advance(line, status="waiting", waiting_for="retry", wake_in=delay, also=also)
                     return False
                 case BranchEnd() | ending.ContinueAsNew():
                     ending.end_branch(self.host, line, outcome, also)
                     return False
         except psycopg.DataError as error:
             # PostgreSQL refuses the value: the state fails with that, instead of being tried for ever.
-            line.runs, line.logs = [], []
-            fault = PermanentError(f"the result cannot be stored: {error}", name="InvalidOutput")
-            return outcomes.failed(line, fault, started=datetime.now(UTC))
+            return self._refused(line, PermanentError(f"the result cannot be stored: {error}", name="InvalidOutput"))
+        except WorkflowError as error:
+            return self._refused(line, error)
         raise AssertionError(outcome)
+
+    def _go_on(self, line: Line, also: Callable[[Any], None] | None) -> Result:
+        """The cursor has moved on: commit that, or let it ride along with the next commit."""
+        if line.program.spec.continue_as_new and ending.must_continue(line):
+            ending.continue_as_new(self.host, line, also)
+            return False
+        step = line.step
+        is_pure = isinstance(step.state, schema.PassState | schema.ChoiceState | schema.SucceedState)
+        if is_pure and also is None and not line.stop and len(line.runs) < MOST_RIDING_ALONG:
+            return self._enter(line)
+        activity = registry.all().get(step.resource)
+        if activity is not None and activity.isolation != "inline":
+            self._announce(line)
+        if activity is not None and activity.max_concurrency is not None:
+            self._boundary(line, self.store.advance(line, status="ready", also=also))  # whoever claims keeps the limit
+            self.host.wake()
+            return False
+        return self._continue(line, self.store.advance(line, also=also))
+
+    def _continue(self, line: Line, status: str) -> Result:
+        """After a commit: enter the state under the cursor, unless the branch is not to be driven further."""
+        left = self._boundary(line, status)
+        return left if left is not None else self._enter(line)
+
+    def _refused(self, line: Line, error: WorkflowError) -> Outcome:
+        """What was to be committed cannot be: the state it came from fails."""
+        if line.runs:
+            line.state, line.visit, line.attempt = (line.runs[-1][key] for key in ("state", "visit", "attempt"))
+        line.runs, line.logs = [], []
+        return outcomes.failed(line, error, started=datetime.now(UTC))
 
     def _boundary(self, line: Line, status: str) -> bool | None:
         """After a commit: None to go on, False if the branch is not to be driven further."""
