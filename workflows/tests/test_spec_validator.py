@@ -668,7 +668,7 @@ STATES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ANYTHING | st.builds(lambda states: spec(*states), STATES) | st.binary(max_size=50) | st.text(max_size=50))
 def test_whatever_is_handed_in_is_answered_with_a_report(document: object) -> None:
     report = check(document)
