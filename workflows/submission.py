@@ -13,8 +13,8 @@ from django.db import connection, transaction
 
 from workflows import secrets
 from workflows.engine import hints
+from workflows.engine.json_text import dumps
 from workflows.engine.program import compile_program, walk_bodies
-from workflows.engine.store import dumps
 from workflows.errors import LimitExceeded
 from workflows.identifiers import new_id
 from workflows.models import (

@@ -179,7 +179,10 @@ def activity(
 
 def _without_absent(output: BaseModel) -> dict[str, Any]:
     """JSON data of ``output``; None leaves out an optional field, and is the value (JSON null) of a required one."""
-    data = output.model_dump(mode="json", by_alias=True, exclude_none=True)
+    try:
+        data = output.model_dump(mode="json", by_alias=True, exclude_none=True)
+    except ValueError as error:
+        raise PermanentError(f"the output is not JSON: {error}", name="InvalidOutput") from None
     for name, info in type(output).model_fields.items():
         if info.is_required() and getattr(output, name) is None:
             data[info.serialization_alias or info.alias or name] = None

@@ -14,7 +14,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workflows.engine.store import dumps
+from workflows.engine.json_text import dumps
 from workflows.errors import PermanentError
 
 Row = TypeVar("Row", bound=Model)

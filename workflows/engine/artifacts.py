@@ -12,6 +12,7 @@ from uuid import UUID
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from workflows.engine.json_text import dumps
 from workflows.errors import LimitExceeded, PermanentError
 from workflows.spec.limits import MAX_INLINE_OUTPUT_BYTES, MAX_OUTPUT_BYTES
 
@@ -27,16 +28,13 @@ def keep_small(execution: UUID, value: Any) -> Any:
     if _is_tiny(value) or (
         isinstance(value, dict)
         and len(value) <= _SURELY_SMALL
-        and all(_is_tiny(part) and len(key) <= _SURELY_SMALL for key, part in value.items())
+        and all(_is_tiny(part) and _is_tiny(key) for key, part in value.items())
     ):
         return value
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise PermanentError(f"the output is not JSON: {error}", name="InvalidOutput") from None
+    text = dumps(value)
     if len(text) <= MAX_INLINE_OUTPUT_BYTES // 4:
         return value
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode()
     if len(data) <= MAX_INLINE_OUTPUT_BYTES:
         return value
     if len(data) > MAX_OUTPUT_BYTES:
@@ -51,7 +49,10 @@ def keep_small(execution: UUID, value: Any) -> Any:
 
 
 def _is_tiny(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int) or (isinstance(value, str) and len(value) <= _SURELY_SMALL)
+    """Whether ``value`` is surely small, and surely JSON that can be stored."""
+    if isinstance(value, str):
+        return len(value) <= _SURELY_SMALL and value.isascii() and "\0" not in value
+    return value is None or isinstance(value, bool | int)
 
 
 def is_reference(value: Any) -> bool:

@@ -52,7 +52,8 @@ WITH lost AS (
     FOR SHARE OF e SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 ), back AS (
     UPDATE workflows_branch b SET
-        status = CASE WHEN lost.is_paused AND b.stop = '' THEN 'held' ELSE 'ready' END, epoch = b.epoch + 1, attempt = b.attempt + 1,
+        status = CASE WHEN lost.is_paused AND b.stop = '' THEN 'held' ELSE 'ready' END,
+        epoch = b.epoch + 1, attempt = b.attempt + 1,
         interruptions = b.interruptions + 1, lease_owner = NULL, lease_expires_at = NULL, ready_at = now()
     FROM lost WHERE b.id = lost.id
     RETURNING b.id, b.execution_id, b.state, b.visit, b.attempt, b.activity, b.state_entered_at, b.epoch,
@@ -66,7 +67,8 @@ WITH lost AS (
     FROM back ON CONFLICT DO NOTHING
 )
 INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message)
-SELECT execution_id, id, state, 'warn', 'state.interrupted', 'the worker running ' || state || ' was lost: it runs again'
+SELECT execution_id, id, state, 'warn', 'state.interrupted',
+    'the worker running ' || state || ' was lost: it runs again'
 FROM back
 """
 

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from workflows import control
 from workflows.engine import artifacts, hints, outcomes, statements, waits
+from workflows.engine.json_text import dumps
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Outcome
 from workflows.engine.program import branch_name, join_body
-from workflows.engine.store import dumps
 from workflows.errors import ActivityTimeout, InvalidInput, LimitExceeded, PermanentError, WorkflowError
 from workflows.identifiers import new_id
 from workflows.spec import limits, schema

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from workflows import control
 from workflows.engine import composite, statements
+from workflows.engine.json_text import dumps
 from workflows.engine.line import Line
 from workflows.engine.outcomes import BranchEnd
 from workflows.engine.program import ROOT
-from workflows.engine.store import dumps
 
 if TYPE_CHECKING:
     from workflows.engine.driver import Host

@@ -15,12 +15,12 @@ from django.conf import settings
 
 from workflows.activities.context import ActivityContext, Report
 from workflows.activities.registry import Activity
-from workflows.engine import waits
+from workflows.engine import outcomes, waits
 from workflows.engine.driver import Finished, Launch
 from workflows.engine.line import Line
 from workflows.engine.process_pool import ProcessPool
 from workflows.engine.store import Stopping, Store
-from workflows.errors import ActivityTimeout, Canceled, WorkflowError
+from workflows.errors import ActivityError, ActivityTimeout, Canceled, WorkflowError
 from workflows.spec.durations import format_duration
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,16 @@ class Launcher:
             resumed=run.resumed,
             cancelled=line.cancelled,
         )
-        return activity.dump_output(await activity.function(activity.parse_input(parameters), context))
+        try:
+            return activity.dump_output(await activity.function(activity.parse_input(parameters), context))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise ActivityError("the activity cancelled itself") from None
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Either would end the loop, and every other activity with it.
+            raise outcomes.failure_of(error) from error
 
     async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports") -> Any:
         """The result of ``work``; raises :class:`_TooLate` past its timeout, or past its heartbeat's silence."""

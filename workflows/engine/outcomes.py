@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from workflows.engine import artifacts
+from workflows.engine.json_text import dumps, tellable
 from workflows.engine.line import Line, LineScope
 from workflows.engine.program import Step
-from workflows.errors import ActivityTimeout, Canceled, WorkflowError
+from workflows.errors import ActivityError, ActivityTimeout, Canceled, WorkflowError
 from workflows.spec import schema
 
 
@@ -77,6 +78,7 @@ def succeeded(
         assigned=assigned,
     )
     if assigned:
+        dumps(assigned)  # what cannot be stored is this state's failure, not that of the commit
         line.variables = {**line.variables, **assigned}
     if step.name in line.program.referenced:
         line.outputs[step.name] = {"output": output}
@@ -101,7 +103,7 @@ def failed(line: Line, error: WorkflowError, *, given: Any = None, started: date
     """
     step = line.step
     line.failures += 1
-    body = {**error.as_json(), "state": step.name, "attempt": line.attempt}
+    body = tellable({**error.as_json(), "state": step.name, "attempt": line.attempt})
     status = "timed_out" if isinstance(error, ActivityTimeout) else "failed"
     if not isinstance(error, Canceled) and step.policy.allows(error, line.failures):
         delay = step.policy.delay_before(line.failures + 1, random.random)
@@ -173,6 +175,17 @@ def failed(line: Line, error: WorkflowError, *, given: Any = None, started: date
         move(line, step.next)
         return GOES
     return BranchEnd("failed", error=body)
+
+
+def failure_of(error: BaseException) -> WorkflowError:
+    """Whatever an activity raised, as the failure of its state."""
+    if isinstance(error, WorkflowError):
+        return error
+    try:
+        text = str(error)
+    except Exception:
+        text = "its text cannot be had"
+    return ActivityError(f"{type(error).__name__}: {text}")
 
 
 def interrupted(line: Line, started: datetime, why: str) -> None:

@@ -3,10 +3,7 @@
 Waits out a database that is away; refuses to decide anything. Statements are in ``statements``.
 """
 
-import json
 import logging
-import math
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +20,10 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from workflows.activities.registry import registry
 from workflows.engine import artifacts, presence, statements
+from workflows.engine.json_text import dumps, loggable
 from workflows.engine.line import ExecutionFacts, Line
 from workflows.engine.prepared import PreparedStatement
 from workflows.engine.program import Program, compile_program
-from workflows.errors import PermanentError
 from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
@@ -38,7 +35,6 @@ CLAIM_LOCK = 0x706F696D  # serialises claims under concurrency limits
 # What says that the database is away rather than that a statement is wrong.
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 _RETRY_SECONDS = 0.25
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _STEP = PreparedStatement(
     "poimen_step",
     statements.STEP,
@@ -51,7 +47,6 @@ _STEP = PreparedStatement(
         "r_attempt": "int",
     },
 )
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class StaleLease(Exception):
@@ -60,24 +55,6 @@ class StaleLease(Exception):
 
 class Stopping(Exception):
     """The pump must go while the database is away; what was not committed runs again elsewhere."""
-
-
-def dumps(value: Any) -> str:
-    """JSON text that PostgreSQL can store; raises :class:`PermanentError` for NaN and NUL, which it cannot."""
-    try:
-        text = _ENCODER.encode(value)
-    except (ValueError, TypeError) as error:
-        raise PermanentError(f"the value is not JSON: {error}", name="InvalidOutput") from None
-    if "\\u0000" in text and _NUL.search(text):
-        raise PermanentError(
-            "the value holds a NUL character, which cannot be stored",
-            name="InvalidOutput",
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PermanentError("the value holds text that is not Unicode", name="InvalidOutput") from None
-    return text
 
 
 class Store:
@@ -383,7 +360,7 @@ class Store:
             "l_level": entry["level"],
             "l_event": entry["event"],
             "l_message": entry["message"],
-            "l_fields": None if entry["fields"] is None else _loggable(entry["fields"]),
+            "l_fields": None if entry["fields"] is None else loggable(entry["fields"]),
             "l_logged_at": entry["logged_at"],
         }
 
@@ -460,7 +437,7 @@ class Store:
             "seq": line.seq,
             "worker": self.worker,
             "runs": dumps(line.runs),
-            "logs": _loggable(line.logs),
+            "logs": loggable(line.logs),
         }
 
     def release(self, line: Line, *, lost_attempts: int = 0) -> None:
@@ -499,29 +476,9 @@ class Store:
             {
                 "execution": line.execution.id,
                 "id": line.id,
-                "logs": _loggable(list(entries)),
+                "logs": loggable(list(entries)),
             },
         )
-
-
-def _loggable(entries: Any) -> str:
-    """Log lines as JSON; what PostgreSQL cannot store is replaced, for a log must never fail a step."""
-    try:
-        return dumps(entries)
-    except PermanentError:
-        return json.dumps(_storable(entries), default=str)
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {_storable(str(key)): _storable(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_storable(part) for part in value]
-    return value
 
 
 def _chain_of_bodies(body: str) -> list[str]:

@@ -38,6 +38,16 @@ class TakenSignal:
     id: UUID
     payload: Any
 
+    def consume(self, cursor: Any, line: Line) -> None:
+        """Mark it as taken by the line, in the caller's transaction; :class:`SignalGone` if another was faster."""
+        cursor.execute(
+            "UPDATE workflows_signal SET consumed_at = now(), consumed_by = %s, consumed_visit = %s "
+            "WHERE id = %s AND consumed_at IS NULL",
+            (line.id, line.visit, self.id),
+        )
+        if cursor.rowcount != 1:
+            raise SignalGone
+
 
 @dataclass(frozen=True, slots=True)
 class WithSignal:
@@ -48,17 +58,7 @@ class WithSignal:
 
     def consume(self, line: Line) -> Callable[[Any], None]:
         """Return what to do in the transaction; it raises :class:`SignalGone` if another was faster."""
-
-        def run(cursor: Any) -> None:
-            cursor.execute(
-                "UPDATE workflows_signal SET consumed_at = now(), consumed_by = %s, consumed_visit = %s "
-                "WHERE id = %s AND consumed_at IS NULL",
-                (line.id, line.visit, self.signal.id),
-            )
-            if cursor.rowcount != 1:
-                raise SignalGone
-
-        return run
+        return lambda cursor: self.signal.consume(cursor, line)
 
 
 @cache
@@ -141,10 +141,16 @@ def park_for_signal(
     waiting_for: str,
     wake_at: datetime | None = None,
     wake_in: timedelta | None = None,
+    taken: TakenSignal | None = None,
 ) -> bool:
-    """Park until a signal ``name`` comes, or the time; if it is there already the branch is ready at once."""
+    """Park until a signal ``name`` comes, or the time; if it is there already the branch is ready at once.
+
+    ``taken`` is the signal that was had from the last wait, and is not to come again.
+    """
 
     def look(cursor: Any) -> None:
+        if taken is not None:
+            taken.consume(cursor, line)
         cursor.execute(
             "SELECT 1 FROM workflows_signal WHERE execution_id = %s AND name = %s AND consumed_at IS NULL LIMIT 1",
             (line.execution.id, name),

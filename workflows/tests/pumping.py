@@ -22,7 +22,7 @@ PATIENCE = 20.0  # seconds; only failing tests wait that long
 ENDED = ("success", "failed", "cancelled", "timed_out")
 
 
-def eventually(condition: Callable[[], T], what: str, *, seconds: float = PATIENCE) -> T:
+def eventually(condition: Callable[[], T | None], what: str, *, seconds: float = PATIENCE) -> T:
     """Return the first true value of ``condition``; fails after ``seconds``, naming ``what`` and the last value."""
     deadline = time.monotonic() + seconds
     pause = 0.005
@@ -47,17 +47,20 @@ class Engine:
 
     def pump(self, **options: Any) -> Pump:
         """Run a pump until the test ends."""
-        return self._run(Pump(**{"threads": 8, **options}))
+        pump = Pump(**{"threads": 8, **options})
+        self._run(pump)
+        return pump
 
     def clock(self) -> Clock:
         """Run a clock until the test ends."""
-        return self._run(Clock())
+        clock = Clock()
+        self._run(clock)
+        return clock
 
-    def _run(self, process: Any) -> Any:
+    def _run(self, process: Pump | Clock) -> None:
         thread = threading.Thread(target=process.run, name=type(process).__name__, daemon=True)
         thread.start()
         self._running.append((process, thread))
-        return process
 
     def stop(self, *processes: Pump | Clock) -> None:
         """Stop these, or everything, gracefully; fails if one does not go."""

@@ -1,0 +1,179 @@
+"""Activities that raise, return or do what they should not: the state fails clearly, and the pump lives on."""
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+
+from workflows import control
+from workflows.tests import engine_activities
+from workflows.tests.pumping import Engine, eventually, output_of, ran, runs_of, story
+
+
+@pytest.fixture(autouse=True)
+def misbehaving() -> Iterator[None]:
+    with engine_activities.registered():
+        yield
+
+
+def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
+    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
+
+
+def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": "bad", **more, "states": list(states)}
+
+
+@pytest.mark.parametrize("resource", ["RaiseInline", "RaiseAsync"])
+@pytest.mark.parametrize("kind", list(engine_activities.ERRORS))
+def test_whatever_an_activity_raises_is_a_failure_of_its_state(engine: Engine, resource: str, kind: str) -> None:
+    pump = engine.pump(threads=2)
+    execution = engine.run(spec(task(resource, kind=kind)))
+    assert execution.status == "failed", story(execution.pk)
+    assert ran(execution.pk) == [("A", "failed", 1)]
+    assert execution.error["name"] in ("ActivityError", "InvalidOutput"), execution.error
+    assert execution.error["message"]
+    assert engine.run(spec(task("EchoActivity", value=1), task("SleepActivity", "B", seconds=0))).status == "success"
+    assert pump.driven >= 2
+
+
+@pytest.mark.parametrize("kind", ["nul", "nan", "surrogate", "surrogate key", "too large", "number"])
+@pytest.mark.parametrize("place", ["last", "in between", "in a map"])
+def test_an_output_that_cannot_be_stored_fails_the_state(engine: Engine, kind: str, place: str) -> None:
+    engine.pump(threads=2)
+    give = task("Give", kind=kind)
+    states = {
+        "last": [give],
+        "in between": [give, task("EchoActivity", "B", value="${A.output}")],
+        "in a map": [{"name": "Each", "type": "Map", "items": [1], "states": [give]}],
+    }[place]
+    execution = engine.run(spec(*states))
+    if kind in ("number", "nan"):  # a number of any size is JSON, and in JSON output NaN is null
+        assert execution.status == "success", story(execution.pk)
+        return
+    assert execution.status == "failed", story(execution.pk)
+    assert execution.error["name"] == ("LimitExceeded" if kind == "too large" else "InvalidOutput"), execution.error
+    assert ran(execution.pk)[0] == ("A", "failed", 1)
+    assert "may have 33,554,432" in execution.error["message"] or kind != "too large"
+
+
+def test_a_large_output_is_kept_as_a_file_and_read_back_through_references(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.run(
+        spec(
+            task("Give", kind="large"),
+            {"name": "Size", "type": "Pass", "result": "{% $length(A.output.value) %}"},
+            {"name": "Again", "type": "Pass", "result": "${A.output}"},
+            {"name": "On", "type": "Pass"},
+            {"name": "Fan", "type": "Parallel", "branches": [
+                {"states": [{"name": "Inside", "type": "Pass", "result": "{% $length(A.output.value) %}"}]}
+            ]},
+            {"name": "End", "type": "Pass", "result": ["${Size.output}", "${Inside.output}"]},
+        )
+    )  # fmt: skip
+    assert execution.status == "success", story(execution.pk)
+    assert execution.output == [300 * 1024, 300 * 1024]
+    stored = output_of(execution.pk, "A")
+    assert set(stored) == {"$artifact", "bytes", "sha256"}
+    assert default_storage.exists(stored["$artifact"])
+    assert output_of(execution.pk, "Again") == output_of(execution.pk, "On") == stored
+
+
+def test_an_async_activity_that_ignores_its_cancellation_is_left_behind_in_time(engine: Engine) -> None:
+    engine.pump(threads=2)
+    began = time.monotonic()
+    execution = engine.run(spec(task("IgnoreCancellation", seconds=8) | {"timeout": "200ms"}))
+    assert execution.error["name"] == "Timeout"
+    assert time.monotonic() - began < 0.2 + 5
+    assert ran(execution.pk) == [("A", "timed_out", 1)]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.fixture
+def pid_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("POIMEN_REPO_ROOTS", str(tmp_path))
+    return tmp_path / "pids"
+
+
+def test_a_process_that_resists_is_gone_in_time_with_all_it_started(engine: Engine, pid_file: Path) -> None:
+    engine.pump(threads=4)
+    stubborn = task("StubbornActivity", seconds=60, forks=3, pidFile=str(pid_file)) | {"timeout": "1s"}
+    execution = engine.start(
+        spec({"name": "Fan", "type": "Parallel", "branches": [
+            {"name": "bad", "states": [stubborn | {"catch": [{"errors": ["Timeout"], "next": "Caught"}],
+                                       "next": "Caught"}, {"name": "Caught", "type": "Pass", "result": 1}]},
+            {"name": "good", "states": [task("SleepActivity", "S1", seconds=0.2), task("EchoActivity", "S2", value=1)]},
+        ]})
+    )  # fmt: skip
+    pids = [int(line) for line in eventually(lambda: pid_file.exists() and pid_file.read_text().split(), "the pids")]
+    assert len(pids) == 4
+    assert all(map(_alive, pids))
+    eventually(lambda: runs_of(execution, "S2"), "the other branch goes on", seconds=3)
+    assert any(map(_alive, pids))
+    ended = engine.ended(execution)
+    assert ended.status == "success", story(execution)
+    (run,) = runs_of(execution, "A")
+    assert run.status == "timed_out"
+    assert run.ended_at - run.started_at < timedelta(seconds=1 + 5)
+    assert not any(map(_alive, pids))
+    assert engine.run(spec(task("EchoActivity", value=1))).status == "success"
+
+
+def test_cancelling_kills_a_process_that_resists(engine: Engine, pid_file: Path) -> None:
+    engine.pump(threads=4)
+    execution = engine.start(spec(task("StubbornActivity", seconds=60, forks=1, pidFile=str(pid_file))))
+    pids = [int(line) for line in eventually(lambda: pid_file.exists() and pid_file.read_text().split(), "the pids")]
+    control.request_cancel(execution, by="tester")
+    assert engine.ended(execution, seconds=30).status == "cancelled"
+    assert not any(map(_alive, pids))
+    assert ran(execution) == [("A", "cancelled", 1)]
+
+
+def test_a_killed_process_is_a_failure_that_is_tried_again(engine: Engine, pid_file: Path) -> None:
+    engine.pump(threads=4)
+    engine.clock()
+    stubborn = task("StubbornActivity", seconds=2, pidFile=str(pid_file))
+    execution = engine.start(spec(stubborn | {"retry": {"maxAttempts": 2, "initialInterval": "10ms"}}))
+    pid = int(eventually(lambda: pid_file.exists() and pid_file.read_text(), "the pid"))
+    os.kill(pid, 9)
+    assert engine.ended(execution).status == "success"
+    assert ran(execution) == [("A", "failed", 1), ("A", "success", 2)]
+    assert runs_of(execution)[0].error["name"] == "ProcessDied"
+
+
+def test_a_suspended_activity_holds_no_worker(engine: Engine) -> None:
+    engine.pump(threads=1, capacity=1)
+    waiting = engine.start(spec(task("Suspend", kind="go", seconds=60)))
+    engine.waits(waiting, "activity")
+    assert engine.run(spec(task("EchoActivity", value=1))).status == "success"
+    control.send_signal(waiting, "go", {"n": 1})
+    assert engine.ended(waiting).output == {"value": {"payload": {"n": 1}, "expired": False}}
+    assert ran(waiting) == [("A", "success", 1)]
+
+
+def test_a_suspended_activity_is_resumed_when_its_time_is_over(engine: Engine) -> None:
+    engine.pump()
+    engine.clock()
+    execution = engine.run(spec(task("Suspend", kind="go", seconds=0.1)))
+    assert execution.output == {"value": {"expired": True, "payload": None}}
+    assert ran(execution.pk) == [("A", "success", 1)]
+
+
+def test_a_suspended_activity_is_cancelled_at_once(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.start(spec(task("Suspend", kind="go", seconds=60)))
+    engine.waits(execution, "activity")
+    control.request_cancel(execution, by="tester")
+    assert engine.ended(execution, seconds=2).status == "cancelled"
