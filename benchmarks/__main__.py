@@ -5,6 +5,8 @@ Exits non-zero only if something could not be measured; a figure below its budge
 
 import argparse
 import os
+import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -32,6 +34,7 @@ def main() -> None:
     base = os.environ.get("POIMEN_HOME")
     if base:
         Path(base).mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # by way of the clean-up
     results = Results()
     with tempfile.TemporaryDirectory(prefix="bench-", dir=base) as home, Installation(Path(home)) as installation:
         load = os.getloadavg()[0]

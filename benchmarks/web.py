@@ -62,10 +62,10 @@ def _client(
             answer = client.post(f"/workflows/{workflow}/execute", json={})
             submit.append((time.perf_counter() - began) * 1_000)
             answer.raise_for_status()
-            body = answer.json()
+            execution = answer.json()["id"]
             time.sleep(random.uniform(0.5, 1.5) * THINK_SECONDS)
             began = time.perf_counter()
-            answer = client.get(f"/executions/{body.get('id') or body['executionId']}")
+            answer = client.get(f"/executions/{execution}")
             status.append((time.perf_counter() - began) * 1_000)
             answer.raise_for_status()
             time.sleep(random.uniform(0.5, 1.5) * THINK_SECONDS)

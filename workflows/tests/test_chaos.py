@@ -18,6 +18,7 @@ from workflows.tests.chaos.installation import Installation, eventually
 from workflows.tests.chaos.supervisor import Supervisor
 
 EXECUTIONS, STEPS = 300, 10
+PAUSES = (1.0, 2.0, 3.0, 4.0)  # seconds after each step, so that work goes on for all of the minute
 CHAOS_SECONDS, KILL_EVERY, RESTART_EVERY = 60.0, 2.0, 15.0
 STATES = [f"Record{step}" for step in range(STEPS)] + [f"Pause{step}" for step in range(STEPS)]
 
@@ -26,8 +27,7 @@ def ten_records_with_pauses(records: Path) -> dict[str, Any]:
     states: list[dict[str, Any]] = []
     for step in range(STEPS):
         record = {"path": str(records), "value": step}
-        # Pauses of 1 to 4 s, so that the executions are spread over the minute.
-        pause = {"seconds": "{% $workflow.input.number % 4 + 1 %}"}
+        pause = {"seconds": "${workflow.input.pause}"}
         states += [
             {"name": f"Record{step}", "type": "Task", "resource": "RecordActivity", "parameters": record},
             {"name": f"Pause{step}", "type": "Task", "resource": "SleepActivity", "parameters": pause},
@@ -72,7 +72,8 @@ def test_a_minute_of_kills_and_crashes(tmp_path: Path) -> None:
     with Installation(tmp_path / "home", POIMEN_WORKERS="2") as installation:
         with Supervisor(installation, "qcluster", "qcluster", "clock", "clock") as supervisor:
             eventually("the workers pump", lambda: len(installation.pumps()) == 4, within=120)
-            ids = installation.submit(ten_records_with_pauses(installation.records), EXECUTIONS)
+            spec = ten_records_with_pauses(installation.records)
+            ids = installation.submit(spec, *({"pause": PAUSES[n % len(PAUSES)]} for n in range(EXECUTIONS)))
             killed, crashes = unleash(installation, supervisor, random.Random(seed))
             open_then = still_open(installation)
             settled = eventually("every execution has ended", lambda: not still_open(installation), within=180)

@@ -124,7 +124,7 @@ def test_another_clock_leads_when_the_leader_dies(installation: Installation) ->
 def test_a_database_that_is_away_for_20_seconds_costs_nothing_but_time(installation: Installation) -> None:
     with Supervisor(installation, "qcluster", "clock") as supervisor:
         pump = the_pump(installation)
-        ids = installation.submit(records(installation, 40, 0.5), count=5)
+        ids = installation.submit(records(installation, 40, 0.5), *[{}] * 5)
         moves(installation, 15)
         installation.postgres.stop()
         away_until = time.monotonic() + AWAY_SECONDS  # longer than a lease

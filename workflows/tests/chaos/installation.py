@@ -58,9 +58,9 @@ class Installation:
         self._started.append(process)
         return process
 
-    def submit(self, spec: dict[str, Any], count: int = 1, **inputs: Any) -> list[str]:
-        """Start ``count`` executions of ``spec``, as the REST API would; returns their ids."""
-        request = json.dumps({"spec": spec, "count": count, "inputs": inputs})
+    def submit(self, spec: dict[str, Any], *inputs: dict[str, Any]) -> list[str]:
+        """Start one execution of ``spec`` for each of ``inputs``, as the REST API would; returns their ids."""
+        request = json.dumps({"spec": spec, "inputs": inputs or [{}]})
         ids: list[str] = json.loads(self._run("-m", "workflows.tests.chaos.submit", given=request))
         return ids
 

@@ -1,4 +1,4 @@
-"""Starts executions in the installation of POIMEN_HOME: ``{spec, count, inputs}`` on stdin, their ids on stdout.
+"""Starts executions in the installation of POIMEN_HOME: ``{spec, inputs: [...]}`` on stdin, their ids on stdout.
 
 A process of its own, so that the test's Django keeps the test's database.
 """
@@ -18,12 +18,10 @@ def main() -> None:
     asked = json.load(sys.stdin)
     customer, _ = Customer.objects.get_or_create(slug="acme", defaults={"name": "Acme"})
     spec = store_spec(asked["spec"])
-    ids = []
-    for number in range(asked["count"]):
-        execution, _ = start_execution(
-            customer=customer, spec=spec, inputs={**asked["inputs"], "number": number}, name=asked["spec"]["name"]
-        )
-        ids.append(str(execution.pk))
+    ids = [
+        str(start_execution(customer=customer, spec=spec, inputs=inputs, name=asked["spec"]["name"])[0].pk)
+        for inputs in asked["inputs"]
+    ]
     sys.stdout.write(json.dumps(ids))
 
 
