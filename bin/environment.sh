@@ -46,12 +46,12 @@ with_lock() {
         sleep 1
     done
     echo $$ >"$lock/pid"
-    trap 'rm -rf "$lock"' EXIT INT TERM
-    "$@"
-    result=$?
+    trap 'rm -rf "$lock"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    "$@" || return 1 # the exit that follows removes the lock
     rm -rf "$lock"
     trap - EXIT INT TERM
-    return $result
 }
 
 prepare() {

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-# A process started with this in its environment ends when the supervisor does (manage.py sees to it).
-SUPERVISED = "POIMEN_SUPERVISOR_PID"
+# A process started with this in its environment ends when the supervisor does: manage.py and the guard see to it.
+from poimen_site.supervisor_guard import SUPERVISED
+
 COLOURS = (36, 35, 33, 32, 34)
 BACKOFF_SECONDS = (0.2, 1.0, 2.0, 5.0, 10.0)
 STABLE_SECONDS = 30.0  # a process that ran this long starts its backoff afresh
@@ -51,6 +53,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._stopping = False
         self._duties: list[tuple[float, Callable[[], Any], float]] = []
+        self._complaint = ""
         self._width = max(len(service.name) for service in services) if services else 4
         self._coloured = output.isatty() and not os.environ.get("NO_COLOR")
 
@@ -61,6 +64,17 @@ class Supervisor:
     def stop(self, *_: Any) -> None:
         """End everything; fit to be a signal handler."""
         self._stopping = True
+
+    def replace(self, name: str) -> None:
+        """Kill a service and all it started; it starts again like one that died by itself."""
+        for service in self._services:
+            if service.name == name:
+                _signal(service, signal.SIGKILL)
+
+    def seconds_up(self, name: str) -> float:
+        """For how long the service's process has been running; 0 while there is none."""
+        service = next(s for s in self._services if s.name == name)
+        return time.monotonic() - service.started_at if service.is_running else 0.0
 
     def say(self, text: str, name: str = "poimen") -> None:
         """Print lines under a label."""
@@ -112,14 +126,19 @@ class Supervisor:
         for key, _ in self._selector.select(timeout):
             self._drain(key.data)
 
-    def _drain(self, service: Service) -> None:
+    def _drain(self, service: Service, most: int = 1) -> None:
+        """Print what the service has said, at most ``most`` chunks of it, so that no service can drown the others."""
         assert service.process is not None
         assert service.process.stdout is not None
-        with contextlib.suppress(BlockingIOError):
-            chunk = os.read(service.process.stdout.fileno(), 65536)
+        for _ in range(most):
+            try:
+                chunk = os.read(service.process.stdout.fileno(), 65536)
+            except BlockingIOError:
+                return
             if not chunk:
                 with contextlib.suppress(KeyError):
                     self._selector.unregister(service.process.stdout)
+                return
             *lines, service.pending = (service.pending + chunk).split(b"\n")
             for line in lines:
                 self.say(line.decode("utf-8", "replace").rstrip("\r"), service.name)
@@ -142,7 +161,7 @@ class Supervisor:
     def _forget(self, service: Service) -> None:
         assert service.process is not None
         assert service.process.stdout is not None
-        self._drain(service)
+        self._drain(service, most=64)
         if service.pending:
             self.say(service.pending.decode("utf-8", "replace"), service.name)
         with contextlib.suppress(KeyError):
@@ -158,7 +177,10 @@ class Supervisor:
                 try:
                     duty()
                 except Exception as error:  # noqa: BLE001 - a duty that fails is tried again
-                    self.say(f"{type(error).__name__}: {error}")
+                    complaint = f"{type(error).__name__}: {error}"
+                    if complaint != self._complaint:  # once, not with every attempt
+                        self.say(traceback.format_exc())
+                    self._complaint = complaint
 
     def _end_all(self) -> None:
         """Ask every process to end, wait, kill what stays."""

@@ -1,28 +1,40 @@
-"""``manage.py up``: database, web, worker and clock on one machine, under one supervisor (``bin/run``)."""
+"""``manage.py up``: database, web, worker and clock on one machine, under one supervisor (``bin/run``).
+
+It refuses a home that another supervisor holds and a port that something else listens on.
+"""
 
 import fcntl
 import os
 import secrets
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import psutil
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from poimen_site.embedded_postgres import EmbeddedPostgres
+from poimen_site import supervisor_guard
+from poimen_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from poimen_site.first_run import FirstRun, load_examples
+from poimen_site.postgres_account import AccountError
 from poimen_site.supervisor import Service, Supervisor
+from poimen_site.web_probe import WebProbe
 from workflows.access import default_customer
 from workflows.models import Membership, Role
 
 DATABASE_CHECK_SECONDS = 2.0
+WEB_CHECK_SECONDS = 10.0
+WEB_START_SECONDS = 60.0  # until then a web process that does not answer is starting, not deaf
+LEFTOVERS_SECONDS = 20.0  # how long the guard of a killed supervisor may need
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Command(BaseCommand):
@@ -35,12 +47,13 @@ class Command(BaseCommand):
         began = time.monotonic()
         home = Path(settings.POIMEN_HOME)
         home.mkdir(parents=True, exist_ok=True)
+        # Until the loop runs, a signal simply ends the start.
+        for number in STOP_SIGNALS:
+            signal.signal(number, _leave)
         lock = _own(home)
         listener = _listen(settings.HOST, settings.PORT)
-        # Until the loop runs, a signal simply ends the start.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _leave)
-        database = None if os.environ.get("DATABASE_URL") else EmbeddedPostgres(home)
+        database = None if settings.DATABASE_URL else EmbeddedPostgres(home)
+        guard = _guard(lock.fileno(), home if database else None)
         try:
             if database is not None:
                 self.stdout.write("poimen | starting the database")
@@ -50,19 +63,26 @@ class Command(BaseCommand):
             loaded = load_examples()
             connections.close_all()
             supervisor = Supervisor(_services(listener))
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in STOP_SIGNALS:
                 signal.signal(number, supervisor.stop)
+            probe = WebProbe(settings.HOST, settings.PORT)
+            supervisor.every(WEB_CHECK_SECONDS, lambda: _check_web(probe, supervisor))
             if database is not None:
                 supervisor.every(DATABASE_CHECK_SECONDS, lambda: _revive(database, supervisor))
             first_run = FirstRun(home, supervisor.say)
             supervisor.every(0.5, first_run.advance)
             self._greet(supervisor, home, password, loaded, time.monotonic() - began)
             supervisor.run()
+        except (AccountError, EmbeddedPostgresError) as error:
+            raise CommandError(str(error)) from error
         finally:
+            listener.close()
             connections.close_all()
             if database is not None:
                 database.stop()
-            listener.close()
+            assert guard.stdin is not None
+            guard.stdin.close()
+            guard.wait()
             lock.close()
         self.stdout.write("poimen | stopped")
 
@@ -80,19 +100,28 @@ def _leave(*_: Any) -> None:
     raise SystemExit(130)
 
 
-def _own(home: Path) -> Any:
-    """Hold the home for this supervisor alone; raises :class:`CommandError` if another one has it."""
+def _own(home: Path) -> IO[str]:
+    """Hold the home for this supervisor alone; raises :class:`CommandError` if another one has it.
+
+    Of a supervisor that was killed its guard still holds the home, for the seconds it takes to tidy up.
+    """
     lock = (home / "up.lock").open("a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        holder = lock.read().strip()
-        raise CommandError(
-            f"Poimen is already running on {home}"
-            + (f" (process {holder})" if holder else "")
-            + ". Stop it first, or set POIMEN_HOME and PORT to run another one beside it."
-        ) from None
+    deadline = time.monotonic() + LEFTOVERS_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read().strip()
+            if (holder.isdigit() and psutil.pid_exists(int(holder))) or time.monotonic() > deadline:
+                raise CommandError(
+                    f"Poimen is already running on {home}"
+                    + (f" (process {holder})" if holder else "")
+                    + ". Stop it first, or set POIMEN_HOME and PORT to run another one beside it."
+                ) from None
+            time.sleep(0.1)
+        else:
+            break
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()
@@ -123,6 +152,28 @@ def _services(listener: socket.socket) -> list[Service]:
     ]
 
 
+def _guard(lock: int, home: Path | None) -> "subprocess.Popen[bytes]":
+    """Start the process that tidies up if this one is killed; it shares the lock, and waits for its input to end."""
+    return subprocess.Popen(
+        [sys.executable, "-m", supervisor_guard.__name__, str(os.getpid()), str(home or "")],
+        stdin=subprocess.PIPE,
+        cwd=settings.BASE_DIR,
+        pass_fds=[lock],
+        start_new_session=True,
+    )
+
+
+def _check_web(probe: WebProbe, supervisor: Supervisor) -> None:
+    if supervisor.seconds_up("web") < WEB_START_SECONDS:
+        probe.forget()
+    elif probe.is_deaf:
+        supervisor.say("web runs, but does not answer; replacing it")
+        supervisor.replace("web")
+        probe.forget()
+    else:
+        probe.ask()
+
+
 def _revive(database: EmbeddedPostgres, supervisor: Supervisor) -> None:
     if not database.is_running():
         supervisor.say("the database is gone; starting it again")
@@ -138,10 +189,11 @@ def _ensure_admin(home: Path) -> str:
     if user is None:
         password = wanted or secrets.token_urlsafe(12)
         user = users.create_superuser("admin", email="", password=password)
-        path = home / "admin-password"
-        path.touch(mode=0o600, exist_ok=True)
-        path.chmod(0o600)
-        path.write_text(password + "\n")
-        shown = "" if wanted else password
+        if not wanted:
+            path = home / "admin-password"
+            path.touch(mode=0o600, exist_ok=True)
+            path.chmod(0o600)
+            path.write_text(password + "\n")
+            shown = password
     Membership.objects.get_or_create(user=user, customer=default_customer(), defaults={"role": Role.ADMIN})
     return shown
