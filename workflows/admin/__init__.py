@@ -3,6 +3,12 @@
 Shows each member of the staff what belongs to their customers, and lets them do what their role there covers.
 """
 
+from django.contrib import admin
+
 from workflows.admin import approvals, executions, history, processes, secrets, tenancy
 
 __all__ = ["approvals", "executions", "history", "processes", "secrets", "tenancy"]
+
+admin.site.site_header = "Poimen"
+admin.site.site_title = "Poimen"
+admin.site.index_title = "What runs, and what waits for you"

@@ -63,6 +63,7 @@ class StandingFilter(admin.SimpleListFilter):
 class ApprovalGateAdmin(ScopedAdmin):
     """Gates. Approvers of the gate's customer vote from the list or on the gate's page."""
 
+    list_title = "Approvals: what waits for people"
     list_display = ("subject", "quorum", "voters", "time_left", "execution_link", "standing")
     list_filter = (StandingFilter,)
     list_select_related = ("execution",)
@@ -86,13 +87,20 @@ class ApprovalGateAdmin(ScopedAdmin):
         return rows
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Add the column that shows the user's own vote."""
+        """Add the user's own vote, and leave out the status where it is the same for all."""
 
         @admin.display(description="your vote")
         def own_vote(gate: ApprovalGate) -> SafeString | str:
             return _own_vote(gate, user_of(request).pk)
 
-        return (*self.list_display, own_vote)
+        shown = [name for name in super().get_list_display(request) if name != "standing" or request.GET.get("status")]
+        return (*shown, own_vote)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out what only a decided gate has."""
+        is_pending = obj is not None and obj.status == GateStatus.PENDING
+        only_decided = ("decided", "reason")
+        return [name for name in self.fields if not (is_pending and name in only_decided)]
 
     # -- voting -----------------------------------------------------------------------------------------------------
 
@@ -214,7 +222,7 @@ class ApprovalGateAdmin(ScopedAdmin):
     @admin.display(description="question")
     def question(self, gate: ApprovalGate) -> SafeString:
         """What is asked."""
-        return format_html('<p class="question">{}</p>', gate.description or gate.subject)
+        return format_html('<div class="question">{}</div>', gate.description or gate.subject)
 
     @admin.display(description="approvals")
     def quorum(self, gate: ApprovalGate) -> SafeString:
@@ -253,6 +261,7 @@ class ApprovalVoteAdmin(ScopedAdmin):
     """Every vote there was, the newest first."""
 
     customer_path = "gate__customer"
+    list_title = "Votes, the newest first"
     list_display = ("gate", "user", "word", "reason", "cast")
     list_select_related = ("gate", "user")
     ordering = ("-pk",)

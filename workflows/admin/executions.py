@@ -46,6 +46,7 @@ class RerunForm(forms.Form):
 class ExecutionAdmin(ScopedAdmin):
     """Executions, the newest first. The engine owns the rows: people ask it for changes."""
 
+    list_title = "Executions, the newest first"
     list_display = ("title", "standing", "at", "customer", "created_by", "created", "took")
     list_display_links = ("title",)
     list_filter = ("status",)
@@ -88,6 +89,22 @@ class ExecutionAdmin(ScopedAdmin):
     def get_ordering(self, request: HttpRequest) -> Any:
         """Newest first by an index: ids are ordered by time, and each customer's rows are indexed by it."""
         return ("-pk",) if user_of(request).is_superuser else ("-created_at", "-pk")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out what says nothing about this execution."""
+        said = {
+            "failure": obj is not None and bool(obj.error),
+            "errors_text": obj is not None and bool(obj.errors),
+            "stepping_in": obj is not None and any((obj.pause_requested_at, obj.resumed_at, obj.cancel_requested_at)),
+            "output_text": obj is not None and obj.status in TERMINAL,
+            "ended": obj is not None and obj.ended_at is not None,
+        }
+        shown = []
+        for title, options in self.fieldsets:
+            kept = [name for name in options["fields"] if said.get(str(name), True)]
+            if kept:
+                shown.append((title, {**options, "fields": kept}))
+        return shown
 
     # -- asking the engine ------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ These tables are large. Without an execution in the address, a list shows the ne
 superusers, of their newest executions to others; filters are offered once an execution is chosen.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -11,12 +12,30 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from workflows.activities.context import LEVELS
 from workflows.admin import display
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.models import Branch, Execution, LogEntry, Signal, SpecDocument, StateRun
+from workflows.spec.schema import STATE_TYPES
 
 BY_EXECUTION = "execution__id__exact"
 _NEWEST_EXECUTIONS = 50
+
+
+def among(field: str, values: Sequence[str]) -> type[admin.SimpleListFilter]:
+    """Return a filter on known values: Django's own would look for them in every row of the table."""
+
+    class KnownValues(admin.SimpleListFilter):
+        title = field
+        parameter_name = field
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [(value, value) for value in values]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            return queryset.filter(**{field: self.value()}) if self.value() in values else queryset
+
+    return KnownValues
 
 
 class HistoryAdmin(ScopedAdmin):
@@ -26,7 +45,7 @@ class HistoryAdmin(ScopedAdmin):
     id_search: tuple[str, ...] = ("execution_id",)
     search_help_text = "Id of an execution"
     search_fields = ("execution",)
-    filters_of_execution: tuple[str, ...] = ()
+    filters_of_execution: Sequence[Any] = ()
     list_select_related: ClassVar[Any] = ("execution",)
     ordering = ("-pk",)
 
@@ -64,6 +83,7 @@ def _is_list(request: HttpRequest) -> bool:
 class StateRunAdmin(HistoryAdmin):
     """Attempts of states: what went in, what came out, how long it took."""
 
+    list_title = "State runs, the newest first"
     list_display = (
         "state",
         "attempt_text",
@@ -76,7 +96,7 @@ class StateRunAdmin(HistoryAdmin):
         "took",
     )
     list_select_related = ("execution", "branch")
-    filters_of_execution = ("status", "type")
+    filters_of_execution = ("status", among("type", STATE_TYPES))
     fields = (
         "execution_link", "state", "type", "activity", "outcome", "attempt_text", "place", "started", "ended", "took",
         "next_state", "worker", "reused", "input_text", "output_text", "assigned_text", "error_text",
@@ -143,10 +163,11 @@ class StateRunAdmin(HistoryAdmin):
 class LogEntryAdmin(HistoryAdmin):
     """Log lines, the newest first."""
 
+    list_title = "Log, the newest lines first"
     list_display = ("logged", "level_text", "node_id", "message_text", "execution_link")
     list_display_links = ("logged",)
     list_per_page = 100
-    filters_of_execution = ("level", "event")
+    filters_of_execution = (among("level", LEVELS),)
     fields = ("execution_link", "logged", "level_text", "node_id", "event", "message", "fields_text")
     readonly_fields = fields
 
@@ -175,8 +196,9 @@ class LogEntryAdmin(HistoryAdmin):
 class BranchAdmin(HistoryAdmin):
     """Lines of control: where each stands and what it waits for."""
 
+    list_title = "Branches"
     list_display = ("place", "standing", "state", "waits_for", "wakes", "execution_link", "lease")
-    filters_of_execution = ("status", "waiting_for")
+    filters_of_execution = ("status",)
     fields = (
         "execution_link", "place", "standing", "stop", "state", "visit", "attempt", "failures", "interruptions",
         "entered", "activity", "waits_for", "wakes", "open_children", "depends_on", "lease", "epoch", "seq",
@@ -244,8 +266,8 @@ class BranchAdmin(HistoryAdmin):
 class SignalAdmin(HistoryAdmin):
     """What the outside said, and whether somebody has taken it."""
 
+    list_title = "Signals, the newest first"
     list_display = ("name", "taken", "sent_by", "sent", "execution_link")
-    filters_of_execution = ("name",)
     fields = ("execution_link", "name", "payload_text", "dedupe_key", "sent_by", "sent", "taken")
     readonly_fields = fields
 
@@ -270,6 +292,7 @@ class SpecDocumentAdmin(ScopedAdmin):
     """Specs by checksum, shared by executions. For superusers: others see the spec of an execution on its page."""
 
     customer_path = None
+    list_title = "Specs"
     list_display = ("__str__", "created_at")
     ordering = ("checksum",)
     fields = ("checksum", "created_at", "document_text")

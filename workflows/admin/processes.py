@@ -18,6 +18,7 @@ class ProcessAdmin(ScopedAdmin):
     """Clusters, pumps and clocks by their heartbeats."""
 
     customer_path = None
+    list_title = "Processes by their heartbeats"
     list_display = ("__str__", "life", "heartbeat", "started_at", "details_text")
     ordering = ("-heartbeat_at",)
     fields = ("id", "kind", "host", "pid", "life", "started_at", "heartbeat", "details_text")

@@ -52,11 +52,13 @@ class ScopedAdmin(ModelAdmin):
 
     paginator = EstimatingPaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # counts per filter read whole tables
     list_per_page = 50
     list_max_show_all = 0
     sortable_by = ()  # a click must not sort a million rows
     text_search: str | None = None  # a lookup on a small or indexed column; ids are always found
     id_search: tuple[str, ...] = ("pk",)
+    list_title = ""
 
     class Media:
         css = {"all": ["workflows/admin.css"]}
@@ -94,11 +96,22 @@ class ScopedAdmin(ModelAdmin):
             found = found | queryset.filter(**{lookup: wanted})
         return found, False
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list under ``list_title``."""
+        title = {"title": self.list_title} if self.list_title else {}
+        return super().changelist_view(request, {**title, **(extra_context or {})})
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Leave out the customer for those who have one only."""
+        shown = super().get_list_display(request)
+        has_several = user_of(request).is_superuser or len(roles_in(request)) > 1
+        return shown if has_several else [name for name in shown if name != "customer"]
+
     # -- rights -----------------------------------------------------------------------------------------------------
 
     def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
-        """Whether the user has ``role`` at the row's customer, or without a row at any; never for None."""
-        user = user_of(request)
+        """Whether the user has ``role`` at the row's customer, or without a row at any; never without a role."""
+        user = request.user  # anonymous on the sign-in page
         if role is None or not (user.is_active and user.is_staff):
             return False
         if user.is_superuser:

@@ -64,6 +64,7 @@ class SecretAdmin(ScopedAdmin):
     view_role = Role.EDITOR
     add_role = change_role = delete_role = Role.ADMIN
     form = SecretForm
+    list_title = "Secrets"
     list_display = ("name_text", "handle", "customer", "created_at", "expiry")
     list_select_related = ("customer",)
     ordering = ("-pk",)

@@ -24,6 +24,7 @@ class CustomerAdmin(ScopedAdmin):
     """Customers; superusers make and limit them, members see their own."""
 
     customer_path = "pk"
+    list_title = "Customers"
     list_display = ("name", "slug", "members", "max_running_branches", "created_at")
     search_fields = ("slug",)
     search_help_text = "Slug, or id"
@@ -44,11 +45,11 @@ class CustomerAdmin(ScopedAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Only superusers make customers."""
-        return user_of(request).is_superuser
+        return request.user.is_active and request.user.is_superuser
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Only superusers change them: their limits are about the whole installation."""
-        return user_of(request).is_superuser
+        return request.user.is_active and request.user.is_superuser
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Make the slug from the name while it is new."""
@@ -95,6 +96,7 @@ class MembershipAdmin(ScopedAdmin):
 
     add_role = change_role = delete_role = Role.ADMIN
     form = MembershipForm
+    list_title = "Memberships"
     list_display = ("user", "customer", "role")
     list_select_related = ("user", "customer")
     list_filter = ("role",)
