@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from jsonschema.exceptions import ValidationError  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
 
 from workflows.spec.document import child_path, join_path
 from workflows.spec.outline import Node
