@@ -510,6 +510,11 @@ def connection_parameters() -> dict[str, Any]:
         "row_factory": tuple_row,
         "prepare_threshold": 2,
         "connect_timeout": 5,
+        # A network that swallows packets must look like a lost connection within a lease, not after hours.
+        "keepalives_idle": 3,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 9_000,  # milliseconds
     }
 
 
