@@ -33,6 +33,10 @@ class _TooLate(Exception):
     """The activity passed a timeout of ours, as opposed to raising ``TimeoutError`` itself."""
 
 
+class _Asked(Exception):
+    """The activity was asked to stop from outside."""
+
+
 class Launcher:
     """Owns the loop thread. ``done`` is called on it with each result, and must not block."""
 
@@ -40,7 +44,7 @@ class Launcher:
         self._store = store
         self._done = done
         self._loop = asyncio.new_event_loop()
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], asyncio.Event]] = {}
         self.beat = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="launcher", daemon=True)
         self._ready = threading.Event()
@@ -65,25 +69,28 @@ class Launcher:
         self._loop.call_soon_threadsafe(self._start, line, activity, parameters, run)
 
     def _start(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
-        task = self._loop.create_task(self._attend(line, activity, parameters, run))
-        self._tasks[id(line)] = task
+        # An event and not the task's cancellation: asked twice, or while giving up, the task must still see to the end.
+        stop = asyncio.Event()
+        self._tasks[id(line)] = self._loop.create_task(self._attend(line, activity, parameters, run, stop)), stop
 
-        def cancel() -> None:
-            self._loop.call_soon_threadsafe(task.cancel)
+        def ask() -> None:
+            self._loop.call_soon_threadsafe(stop.set)
 
-        line.on_stop = cancel
+        line.on_stop = ask
         if line.cancelled.is_set():
-            task.cancel()
+            stop.set()
 
-    async def _attend(self, line: Line, activity: Activity, parameters: Any, run: Launch) -> None:
+    async def _attend(
+        self, line: Line, activity: Activity, parameters: Any, run: Launch, stop: asyncio.Event
+    ) -> None:
         reports = _Reports(self._store, line)
         flusher = self._loop.create_task(reports.flush_forever())
         work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
         output: Any = None
         error: BaseException | None = None
         try:
-            output = await self._in_time(work, run, reports)
-        except asyncio.CancelledError:
+            output = await self._in_time(work, run, reports, stop)
+        except _Asked:
             await self._give_up(work)
             error = Canceled("the activity was asked to stop")
         except _TooLate as late:
@@ -137,24 +144,34 @@ class Launcher:
             # Either would end the loop, and every other activity with it.
             raise outcomes.failure_of(error) from error
 
-    async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports") -> Any:
-        """The result of ``work``; raises :class:`_TooLate` past its timeout, or past its heartbeat's silence."""
-        begun = self._loop.create_task(reports.begun.wait())
-        await asyncio.wait({work, begun}, return_when=asyncio.FIRST_COMPLETED)
-        begun.cancel()
-        deadline = self._loop.time() + run.timeout.total_seconds()
-        silence = run.heartbeat.total_seconds() if run.heartbeat else None
-        while True:
-            wait = deadline - self._loop.time()
-            if silence is not None:
-                wait = min(wait, reports.heard_at + silence - time.monotonic())
-            done, _ = await asyncio.wait({work}, timeout=max(0.0, wait))
-            if done:
-                return work.result()
-            if self._loop.time() >= deadline:
-                raise _TooLate(f"the activity did not end within {format_duration(run.timeout)}")
-            if silence is not None and time.monotonic() - reports.heard_at >= silence and run.heartbeat:
-                raise _TooLate(f"the activity was silent for {format_duration(run.heartbeat)}")
+    async def _in_time(
+        self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports", stop: asyncio.Event
+    ) -> Any:
+        """The result of ``work``; raises :class:`_TooLate` past its timeout or its heartbeat's silence.
+
+        Raises :class:`_Asked` once ``stop`` is set.
+        """
+        begun, asked = self._loop.create_task(reports.begun.wait()), self._loop.create_task(stop.wait())
+        try:
+            await asyncio.wait({work, begun, asked}, return_when=asyncio.FIRST_COMPLETED)
+            deadline = self._loop.time() + run.timeout.total_seconds()
+            silence = run.heartbeat.total_seconds() if run.heartbeat else None
+            while True:
+                if work.done():
+                    return work.result()
+                if asked.done():
+                    raise _Asked
+                if self._loop.time() >= deadline:
+                    raise _TooLate(f"the activity did not end within {format_duration(run.timeout)}")
+                if silence is not None and time.monotonic() - reports.heard_at >= silence and run.heartbeat:
+                    raise _TooLate(f"the activity was silent for {format_duration(run.heartbeat)}")
+                wait = deadline - self._loop.time()
+                if silence is not None:
+                    wait = min(wait, reports.heard_at + silence - time.monotonic())
+                await asyncio.wait({work, asked}, timeout=max(0.0, wait), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            begun.cancel()
+            asked.cancel()
 
     async def _give_up(self, work: "asyncio.Task[Any]") -> None:
         """Cancel ``work`` and wait a little; code that ignores cancellation is left behind and named."""
@@ -168,9 +185,12 @@ class Launcher:
         """Cancel what runs, end the children, stop the loop."""
 
         async def end() -> None:
-            for task in list(self._tasks.values()):
-                task.cancel()
+            attending = list(self._tasks.values())
+            for _, stop in attending:
+                stop.set()
             await self._processes.close()
+            if attending:
+                await asyncio.wait([task for task, _ in attending], timeout=1)
             self._beating.cancel()
 
         with contextlib.suppress(Exception):

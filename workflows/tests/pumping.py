@@ -150,7 +150,10 @@ def story(execution: UUID) -> str:
             f"waits for {b.waiting_for} open {b.open_children} stop {b.stop}"
             for b in branches
         ),
-        *(f"  run {r.state} v{r.visit}.{r.attempt} {r.status} {r.error or r.output!r:.200}" for r in runs_of(execution)),
+        *(
+            f"  run {r.state} v{r.visit}.{r.attempt} {r.status} {r.error or r.output!r:.200}"
+            for r in runs_of(execution)
+        ),
     ]
     lines += [f"  log {message}" for message in messages(execution)]
     return "\n".join(lines)
