@@ -43,17 +43,12 @@ def request_cancel(execution_id: UUID, *, by: str, reason: str = "") -> Executio
     """
     with transaction.atomic():
         execution = _locked(execution_id)
-        if (
-            execution.status == ExecutionStatus.CANCELLED
-            or execution.cancel_requested_at
-        ):
+        if execution.status == ExecutionStatus.CANCELLED or execution.cancel_requested_at:
             return execution
         _refuse_ended(execution, "cancelled")
         execution.cancel_requested_at = timezone.now()
         execution.cancel_reason, execution.cancelled_by = reason, by
-        execution.save(
-            update_fields=["cancel_requested_at", "cancel_reason", "cancelled_by"]
-        )
+        execution.save(update_fields=["cancel_requested_at", "cancel_reason", "cancelled_by"])
         _say(
             execution,
             "warn",
@@ -86,9 +81,7 @@ def request_pause(execution_id: UUID, *, by: str, reason: str = "") -> Execution
                     "paused_by",
                 ]
             )
-            Branch.objects.filter(
-                execution=execution, status=BranchStatus.READY
-            ).update(status=BranchStatus.HELD)
+            Branch.objects.filter(execution=execution, status=BranchStatus.READY).update(status=BranchStatus.HELD)
             _say(
                 execution,
                 "info",
@@ -142,9 +135,7 @@ def send_signal(
     with transaction.atomic():
         execution = _locked(execution_id)
         if dedupe_key is not None:
-            known = Signal.objects.filter(
-                execution=execution, dedupe_key=dedupe_key
-            ).first()
+            known = Signal.objects.filter(execution=execution, dedupe_key=dedupe_key).first()
             if known is not None:
                 return known, False
         _refuse_ended(execution, "signalled")
@@ -156,9 +147,7 @@ def send_signal(
             sent_by=by,
         )
         waiting = (
-            Branch.objects.filter(
-                execution=execution, status=BranchStatus.WAITING, wait_signal=name
-            )
+            Branch.objects.filter(execution=execution, status=BranchStatus.WAITING, wait_signal=name)
             .order_by("state_entered_at", "id")
             .first()
         )
@@ -188,9 +177,7 @@ def wake_branches(cursor: Any, branches: list[UUID]) -> None:
     hints.notify_ready(cursor)
 
 
-def stop_branches(
-    cursor: Any, execution: UUID, why: str, *, under: UUID | None = None
-) -> int:
+def stop_branches(cursor: Any, execution: UUID, why: str, *, under: UUID | None = None) -> int:
     """End what is idle and ask what runs to stop, in the execution or below the branch ``under``.
 
     Child executions of what ended are cancelled too. Returns how many direct children of ``under`` ended.
@@ -252,9 +239,7 @@ def finish_if_stopped(cursor: Any, execution: UUID) -> bool:
     if cursor.fetchone() is not None:
         return False
     status = ExecutionStatus.CANCELLED if row[0] else ExecutionStatus.TIMED_OUT
-    message = (
-        "the execution was cancelled" if row[0] else "the execution passed its timeout"
-    )
+    message = "the execution was cancelled" if row[0] else "the execution passed its timeout"
     cursor.execute(
         "UPDATE workflows_execution SET status = %s, ended_at = now(), "
         "error = COALESCE(error, jsonb_build_object('name', %s::text, 'message', %s::text)), "
@@ -336,14 +321,10 @@ def _locked(execution_id: UUID) -> Execution:
 
 def _refuse_ended(execution: Execution, what: str) -> None:
     if execution.status in TERMINAL:
-        raise NotPossible(
-            f"the execution has ended ({execution.status}) and cannot be {what}"
-        )
+        raise NotPossible(f"the execution has ended ({execution.status}) and cannot be {what}")
 
 
-def _say(
-    execution: Execution, level: str, event: str, message: str, **fields: Any
-) -> None:
+def _say(execution: Execution, level: str, event: str, message: str, **fields: Any) -> None:
     kept = {key: value for key, value in fields.items() if value is not None}
     LogEntry.objects.create(
         execution=execution,

@@ -41,18 +41,14 @@ class NotRerunnable(Exception):
 
 def checksum_of(document: Any) -> str:
     """SHA-256 of the canonical JSON of ``document``, in hex."""
-    text = json.dumps(
-        document, sort_keys=True, ensure_ascii=False, separators=(",", ":")
-    )
+    text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def store_spec(document: Mapping[str, Any]) -> SpecDocument:
     """Return the row of a validated spec, made if it is new; two writers of one spec get one row."""
     checksum = checksum_of(document)
-    SpecDocument.objects.bulk_create(
-        [SpecDocument(checksum=checksum, document=document)], ignore_conflicts=True
-    )
+    SpecDocument.objects.bulk_create([SpecDocument(checksum=checksum, document=document)], ignore_conflicts=True)
     return SpecDocument.objects.get(pk=checksum)
 
 
@@ -117,9 +113,7 @@ def insert_execution(
     :class:`LimitExceeded` for inputs over 1 MiB or too deep a chain of children.
     """
     if depth > limits.MAX_CHILD_DEPTH:
-        raise LimitExceeded(
-            f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep, and this is one deeper"
-        )
+        raise LimitExceeded(f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep, and this is one deeper")
     text = dumps({**(spec.input or {}), **inputs})
     if len(text.encode()) > MAX_INPUT_BYTES:
         raise LimitExceeded(
@@ -163,9 +157,7 @@ def start_execution(
     With an ``idempotency_key`` a repeated call returns the execution of the first one; raises
     :class:`IdempotencyConflict` if that one had another spec or other inputs. Secret-named inputs are sealed.
     """
-    request_hash = (
-        checksum_of([spec.checksum, inputs, priority]) if idempotency_key else ""
-    )
+    request_hash = checksum_of([spec.checksum, inputs, priority]) if idempotency_key else ""
     with connection.cursor() as cursor:
         made = insert_execution(
             cursor,
@@ -182,13 +174,9 @@ def start_execution(
             request_hash=request_hash,
         )
     if made is None:
-        known = Execution.objects.get(
-            customer=customer, idempotency_key=idempotency_key
-        )
+        known = Execution.objects.get(customer=customer, idempotency_key=idempotency_key)
         if known.request_hash != request_hash:
-            raise IdempotencyConflict(
-                f"the idempotency key was used for execution {known.pk} with another request"
-            )
+            raise IdempotencyConflict(f"the idempotency key was used for execution {known.pk} with another request")
         return known, False
     execution = Execution(
         id=made[0], customer=customer, workflow=workflow, workflow_version=version, spec=spec, name=name,
@@ -230,12 +218,7 @@ FROM newest
 
 def readable_states(spec: schema.WorkflowSpec) -> list[str]:
     """The names of the states whose outputs can be read from the root: all but those inside a Map."""
-    return [
-        state.name
-        for key, _, states in walk_bodies(spec)
-        if "*" not in key.split("/")
-        for state in states
-    ]
+    return [state.name for key, _, states in walk_bodies(spec) if "*" not in key.split("/") for state in states]
 
 
 def copy_history(
@@ -257,22 +240,16 @@ def copy_history(
     )  # fmt: skip
 
 
-def rerun_execution(
-    execution_id: UUID, *, from_state: str | None = None, by: str = ""
-) -> Execution:
+def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: str = "") -> Execution:
     """Run an ended execution again, from the start or from ``from_state``, as a new execution.
 
     What ran before ``from_state`` is not run again: its outputs and variables are reused. A state inside a Parallel
     or Map cannot be started from alone. Raises :class:`NotRerunnable`.
     """
-    source = Execution.objects.select_related(
-        "spec", "customer", "workflow", "workflow_version"
-    ).get(pk=execution_id)
+    source = Execution.objects.select_related("spec", "customer", "workflow", "workflow_version").get(pk=execution_id)
     spec = parsed_spec(source.spec)
     if source.ended_at is None:
-        raise NotRerunnable(
-            "the execution is still running; cancel it first or wait for its end"
-        )
+        raise NotRerunnable("the execution is still running; cancel it first or wait for its end")
     names = [state.name for state in spec.states]
     if from_state is not None and from_state not in names:
         raise NotRerunnable(
@@ -316,9 +293,7 @@ def _first_run_of(cursor: Any, execution: UUID, state: str) -> int:
     return int(found) if found is not None else 2**62
 
 
-def _as_of(
-    cursor: Any, execution: UUID, before: int, names: list[str]
-) -> tuple[dict[str, Any], Any]:
+def _as_of(cursor: Any, execution: UUID, before: int, names: list[str]) -> tuple[dict[str, Any], Any]:
     """The root branch's variables, and the output of the state before, as they were under run id ``before``."""
     cursor.execute(
         "SELECT assigned, output FROM workflows_staterun WHERE execution_id = %s AND id < %s AND state = ANY(%s) "

@@ -19,7 +19,7 @@ class GateStatus(models.TextChoices):
 
 
 class ApprovalGate(models.Model):
-    """A question to people. Approved once ``required_approvals`` distinct people have approved; one rejection ends it."""
+    """A question to people: approved once ``required_approvals`` of them have approved; one rejection ends it."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="approval_gates")
@@ -45,13 +45,13 @@ class ApprovalGate(models.Model):
             models.CheckConstraint(condition=models.Q(required_approvals__gte=1), name="gate_needs_a_vote"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.subject} ({self.status})"
+
     @property
     def signal_name(self) -> str:
         """The signal that wakes the waiting branch once the gate is decided."""
         return f"approval:{self.id}"
-
-    def __str__(self) -> str:
-        return f"{self.subject} ({self.status})"
 
 
 class ApprovalVote(models.Model):

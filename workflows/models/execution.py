@@ -67,7 +67,7 @@ class Execution(models.Model):
     rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="reruns")
     start_state = models.CharField(max_length=128, blank=True)
 
-    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique only where given
+    idempotency_key = models.CharField(max_length=255, null=True)
     request_hash = models.CharField(max_length=64, blank=True)
 
     pause_requested_at = models.DateTimeField(null=True)

@@ -13,7 +13,7 @@ class Signal(models.Model):
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="signals")
     name = models.CharField(max_length=255)
     payload = models.JSONField(null=True)
-    dedupe_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique only where given
+    dedupe_key = models.CharField(max_length=255, null=True)
     sent_by = models.CharField(max_length=254, blank=True)
     sent_at = models.DateTimeField(auto_now_add=True)
     consumed_at = models.DateTimeField(null=True)
