@@ -71,7 +71,7 @@ class _Measures:
     lines: int = 0
     languages: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(lambda: {"files": 0, "lines": 0}))
     functions: list[tuple[int, str, str, int, int]] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
+    readable: list[CodeFile] = field(default_factory=list)
     unmeasured: int = 0
 
     @property
@@ -90,7 +90,7 @@ def analyze_code(input: AnalyzeCodeInput, context: ActivityContext) -> AnalyzeCo
     files = [f for f in find(path, territory) if input.language in (None, f.language)]
     measures = _measure(files, context)
     toolbox = Toolbox(context, path if path.is_dir() else path.parent)
-    issues = _lint(files, toolbox, input.depth) + _complexity_issues(measures, input.depth)
+    issues = _lint(measures.readable, toolbox, input.depth) + _complexity_issues(measures, input.depth)
     issues.sort()
     quality = max(0.0, 1 - 0.1 * len(issues) / measures.files) if measures.files else 0.5
     metrics = {
@@ -108,7 +108,7 @@ def analyze_code(input: AnalyzeCodeInput, context: ActivityContext) -> AnalyzeCo
         "tools": ["lizard", *toolbox.used],
         "toolsFailed": toolbox.failed,
         "goVetRan": "go vet" in toolbox.used,
-        "filesNotRead": len(measures.unread),
+        "filesNotRead": measures.files - len(measures.readable),
         "filesNotMeasured": measures.unmeasured,
     }
     summary = (
@@ -132,12 +132,11 @@ def _measure(files: list[CodeFile], context: ActivityContext) -> _Measures:
             text = file.read()
         except OSError as error:
             context.warn(f"{file.name} cannot be read: {error.strerror}", file=file.name)
-            measures.unread.append(file.name)
-            continue
+            text = None
         measures.files += 1
         if text is None:  # binary or very large, whatever its name says
-            measures.unread.append(file.name)
             continue
+        measures.readable.append(file)
         lines = len(text.splitlines())
         measures.lines += lines
         if file.language is not None:

@@ -67,9 +67,9 @@ class Toolbox:
         ]  # fmt: skip
         for chunk in _chunks(names):
             for hit in self._json("ruff", [*command, "--", *chunk]):
-                rule = hit["code"] or "syntax"
-                file = self._relative(hit["filename"])
-                found.append(Finding("ruff", rule, hit["message"], file, hit["location"]["row"]))
+                rule, file = hit["code"] or "syntax", self._relative(hit["filename"])
+                line = (hit["location"] or {"row": 1})["row"]  # a file as a whole has no place in it
+                found.append(Finding("ruff", rule, hit["message"], file, line))
         return found
 
     def bandit(self, names: Sequence[str]) -> list[Finding]:

