@@ -324,7 +324,12 @@ def test_a_change_to_what_someone_else_changed_is_refused() -> None:
     made = saved(ann)
     path = f"/workflows/{made['id']}"
     assert ann.put(path, {"name": "second", "version": 1}, format="json").status_code == 200
-    for body, headers in (({"version": 1}, {}), ({}, {"HTTP_IF_MATCH": '"1"'}), ({}, {"HTTP_IF_MATCH": 'W/"1"'})):
+    stale: list[tuple[Any, Any]] = [
+        ({"version": 1}, {}),
+        ({}, {"HTTP_IF_MATCH": '"1"'}),
+        ({}, {"HTTP_IF_MATCH": 'W/"1"'}),
+    ]
+    for body, headers in stale:
         response = ann.put(path, {"name": "lost", **body}, format="json", **headers)
         assert response.status_code == 409
         assert response.json()["details"] == {"version": 2}
@@ -333,8 +338,15 @@ def test_a_change_to_what_someone_else_changed_is_refused() -> None:
     assert ann.get(path).json()["name"] == "any"
 
 
-@pytest.mark.parametrize("body, headers", [({"version": "1"}, {}), ({"version": True}, {}), ({}, {"HTTP_IF_MATCH": "x"}),
-                                           ({"version": 1}, {"HTTP_IF_MATCH": '"2"'})])  # fmt: skip
+@pytest.mark.parametrize(
+    "body, headers",
+    [
+        ({"version": "1"}, {}),
+        ({"version": True}, {}),
+        ({}, {"HTTP_IF_MATCH": "x"}),
+        ({"version": 1}, {"HTTP_IF_MATCH": '"2"'}),
+    ],
+)
 def test_a_precondition_that_is_none_is_refused(body: Any, headers: Any) -> None:
     made = saved(client())
     assert client().put(f"/workflows/{made['id']}", body, format="json", **headers).status_code == 400

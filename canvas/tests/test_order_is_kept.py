@@ -1,4 +1,4 @@
-"""Whatever acyclic canvas is drawn, the spec orders its nodes exactly as the edges do, and conditions decide as drawn."""
+"""Whatever acyclic canvas is drawn, the spec orders its nodes as the edges do, and conditions decide as drawn."""
 
 import random
 import time
@@ -63,7 +63,7 @@ def order_of(document: dict[str, Any]) -> tuple[list[str], set[tuple[str, str]]]
 
 
 @given(canvases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_spec_orders_nodes_exactly_as_the_edges_do(drawn: Any) -> None:
     nodes, edges = drawn
     document = compiled(nodes, edges).document
@@ -124,7 +124,7 @@ def ran_as_compiled(document: dict[str, Any]) -> set[str]:
 
 
 @given(canvases(conditions=True))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_conditions_decide_in_the_spec_as_they_were_drawn(drawn: Any) -> None:
     nodes, edges = drawn
     document = compiled(nodes, edges).document
@@ -146,5 +146,4 @@ def test_five_hundred_nodes_are_checked_and_converted_in_a_fifth_of_a_second() -
         outcome = compiled(nodes, edges)
         times.append(time.thread_time() - before)
         assert outcome.document is not None
-    print(f"\n500 nodes, {len(edges)} edges: {min(times) * 1000:.0f} ms at best of {len(times)}")
-    assert min(times) < 0.2
+    assert min(times) < 0.2, f"{min(times) * 1000:.0f} ms at best of {len(times)}"

@@ -1,4 +1,4 @@
-"""Canvases compiled and run by the real engine: what is drawn decides what runs, in which order, and what is left out."""
+"""Canvases run by the real engine: what is drawn decides what runs, in which order, and what is left out."""
 
 from typing import Any
 

@@ -84,21 +84,21 @@ def test_a_circle_of_ten_thousand_nodes_is_named_whole() -> None:
     count = 9_999
     nodes = [node(f"n{i}") for i in range(count)]
     drawn = [edge(f"n{i}", f"n{(i + 1) % count}") for i in range(count)]
-    before = time.monotonic()
+    before = time.thread_time()
     outcome = compiled(nodes, drawn)
     (cycle,) = [p for p in outcome.problems if p.code == "cycle"]
     assert list(cycle.node_ids) == [f"n{i}" for i in range(count)]
     assert len(cycle.message) < 1_000
-    assert time.monotonic() - before < 10
+    assert time.thread_time() - before < 10
 
 
 def test_more_than_a_canvas_can_hold_is_refused_without_looking_at_it() -> None:
-    before = time.monotonic()
+    before = time.thread_time()
     assert codes(compiled([node("a")] * 10_001, [edge("a", "b")] * 50_001), "error") == [
         "too-many-nodes",
         "too-many-edges",
     ]
-    assert time.monotonic() - before < 1
+    assert time.thread_time() - before < 1
 
 
 def test_problems_past_counting_are_counted() -> None:
@@ -108,11 +108,11 @@ def test_problems_past_counting_are_counted() -> None:
 
 
 def test_ten_megabytes_of_text_are_survived() -> None:
-    before = time.monotonic()
+    before = time.thread_time()
     outcome = compiled([node("a", value="x" * 10_000_000)], [])
     assert codes(outcome, "error") == ["too-large"]
     assert outcome.document is None
-    assert time.monotonic() - before < 5
+    assert time.thread_time() - before < 5
 
 
 def deep(levels: int) -> Any:
@@ -128,16 +128,17 @@ def test_nesting_without_end_is_survived() -> None:
 
 
 def test_a_thousand_references_to_nothing_take_no_time() -> None:
-    before = time.monotonic()
+    before = time.thread_time()
     nodes = [node(f"n{i}", value=f"${{m{i}.output.x}}") for i in range(1_000)]
     outcome = compiled(nodes, [edge(f"n{i}", f"n{i + 1}") for i in range(999)])
     assert codes(outcome, "error").count("unknown-reference") > 900
-    assert time.monotonic() - before < 10
+    assert time.thread_time() - before < 10
 
 
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=3)
-    | st.sampled_from(["a", "b", "start", "end", "activity", "echo", "CloneRepo", "${a.output.x}", "{% a %}", "\0", "\ud800"])
+    | st.sampled_from(["a", "b", "start", "end", "activity", "echo", "CloneRepo", "\0", "\ud800"])
+    | st.sampled_from(["${a.output.x}", "${", "${a.output.x:-1}", "{% a %}", "{% ( %}", "x == 1", "else"])
 )  # fmt: skip
 keys = st.sampled_from(
     [
@@ -146,12 +147,12 @@ keys = st.sampled_from(
     ]
 )  # fmt: skip
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6), max_leaves=25
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6), max_leaves=15
 )
 
 
 @given(nodes=values, drawn=values)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_makes_it_raise(nodes: Any, drawn: Any) -> None:
     outcome = compiled(nodes, drawn)
     json.dumps([p.as_row() for p in outcome.problems]).encode()
@@ -166,7 +167,7 @@ near_edges = st.lists(
 
 
 @given(nodes=near_nodes, drawn=near_edges)
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_that_is_nearly_a_canvas_makes_it_raise(nodes: Any, drawn: Any) -> None:
     outcome = compiled(nodes, drawn)
     text = json.dumps([p.as_row() for p in outcome.problems], ensure_ascii=False)
