@@ -18,6 +18,7 @@ from workflows.tests.chaos.installation import Installation, eventually
 from workflows.tests.chaos.supervisor import Supervisor
 
 EXECUTIONS, STEPS = 300, 10
+GROWN_UP_SECONDS = 3.0
 PAUSES = (1.0, 2.0, 3.0, 4.0)  # seconds after each step, so that work goes on for all of the minute
 CHAOS_SECONDS, KILL_EVERY, RESTART_EVERY = 60.0, 2.0, 15.0
 STATES = [f"Record{step}" for step in range(STEPS)] + [f"Pause{step}" for step in range(STEPS)]
@@ -37,7 +38,8 @@ def ten_records_with_pauses(records: Path) -> dict[str, Any]:
 
 def kill_someone(supervisor: Supervisor, dice: random.Random) -> str:
     """Kill -9 any process of a worker or a clock: the command, django-q2's own, or a pump."""
-    family = supervisor.family()
+    # Those that are up: on a slow machine nothing would ever get up if the starting were killed as well.
+    family = [process for process in supervisor.family() if is_older_than(process, GROWN_UP_SECONDS)]
     if not family:
         return "nobody"
     victim = dice.choice(family)
@@ -47,6 +49,13 @@ def kill_someone(supervisor: Supervisor, dice: random.Random) -> str:
     except (psutil.Error, IndexError):
         return "nobody"  # it died by itself a moment ago
     return kind
+
+
+def is_older_than(process: psutil.Process, seconds: float) -> bool:
+    try:
+        return time.time() - process.create_time() > seconds
+    except psutil.Error:
+        return False
 
 
 def unleash(installation: Installation, supervisor: Supervisor, dice: random.Random) -> tuple[Counter[str], int]:
