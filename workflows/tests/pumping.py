@@ -72,6 +72,11 @@ class Engine:
             assert not thread.is_alive(), f"{type(process).__name__} did not stop"
             self._running.remove((process, thread))
 
+    @property
+    def pumps(self) -> list[Pump]:
+        """The pumps that run, oldest first."""
+        return [process for process, _ in self._running if isinstance(process, Pump)]
+
     # -- executions ---------------------------------------------------------------------------------------------
 
     def start(self, spec: dict[str, Any], inputs: dict[str, Any] | None = None, **options: Any) -> UUID:
