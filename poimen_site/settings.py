@@ -40,7 +40,6 @@ if ENVIRONMENT == "production":
 SECRET_KEY = _secret_key or load_or_create_secret_key(POIMEN_HOME)
 
 INSTALLED_APPS = [
-    "daphne",
     "poimen_site",
     "canvas",
     "workflows",  # before django_q: its qcluster command supervises django_q's
