@@ -208,6 +208,7 @@ def test_cancelling_stops_it(case: Case, tree: Path) -> None:
         scan(case)
 
 
+@pytest.mark.slow
 def test_this_checkout_is_scanned_in_reasonable_time(case: Case, settings: Settings) -> None:
     settings.POIMEN_REPO_ROOTS = [installed.BASE_DIR]
     began = sum(os.times()[:4])  # seconds of the processor, its children's too: others may keep it busy
