@@ -37,8 +37,9 @@ class SecretForm(SecretModelForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         is_new = self.instance._state.adding  # noqa: SLF001 - documented by Django
-        self.fields["name"].required = True
-        self.fields["name"].help_text = "What people know it by; workflows use the handle"
+        if "name" in self.fields:  # not where it can only be read
+            self.fields["name"].required = True
+            self.fields["name"].help_text = "What people know it by; workflows use the handle"
         self.fields["value"].required = is_new
         self.fields["value"].help_text = (
             "Encrypted when you save; nobody can read it here afterwards"
