@@ -10,7 +10,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -19,367 +18,764 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Customer',
+            name="Customer",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('slug', models.SlugField(max_length=64, unique=True)),
-                ('name', models.CharField(max_length=128)),
-                ('max_running_branches', models.PositiveIntegerField(blank=True, help_text='Most branches of this customer that run at once; empty: no limit', null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=64, unique=True)),
+                ("name", models.CharField(max_length=128)),
+                (
+                    "max_running_branches",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Most branches of this customer that run at once; empty: no limit",
+                        null=True,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='SpecDocument',
+            name="SpecDocument",
             fields=[
-                ('checksum', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('document', models.JSONField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("checksum", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("document", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Execution',
+            name="Execution",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=128)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('waiting', 'Waiting'), ('paused', 'Paused'), ('success', 'Success'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('timed_out', 'Timed Out')], default='pending', max_length=16)),
-                ('inputs', models.JSONField(default=dict)),
-                ('output', models.JSONField(null=True)),
-                ('error', models.JSONField(help_text='{name, message, state} of the failure that ended it', null=True)),
-                ('errors', models.JSONField(default=list, help_text='One sentence per failure, those survived included')),
-                ('priority', models.SmallIntegerField(default=0, help_text='Higher runs first')),
-                ('created_by', models.CharField(blank=True, max_length=254)),
-                ('parent_branch', models.UUIDField(null=True)),
-                ('parent_visit', models.PositiveIntegerField(null=True)),
-                ('parent_attempt', models.PositiveIntegerField(null=True)),
-                ('depth', models.PositiveSmallIntegerField(default=0)),
-                ('start_state', models.CharField(blank=True, max_length=128)),
-                ('idempotency_key', models.CharField(max_length=255, null=True)),
-                ('request_hash', models.CharField(blank=True, max_length=64)),
-                ('pause_requested_at', models.DateTimeField(null=True)),
-                ('paused_at', models.DateTimeField(null=True)),
-                ('resumed_at', models.DateTimeField(null=True)),
-                ('pause_reason', models.TextField(blank=True)),
-                ('paused_by', models.CharField(blank=True, max_length=254)),
-                ('cancel_requested_at', models.DateTimeField(null=True)),
-                ('cancel_reason', models.TextField(blank=True)),
-                ('cancelled_by', models.CharField(blank=True, max_length=254)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(null=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('deadline_at', models.DateTimeField(null=True)),
-                ('continued_from', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='continued_as', to='workflows.execution')),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='executions', to='workflows.customer')),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='workflows.execution')),
-                ('rerun_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reruns', to='workflows.execution')),
-                ('spec', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='executions', to='workflows.specdocument')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(max_length=128)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("running", "Running"),
+                            ("waiting", "Waiting"),
+                            ("paused", "Paused"),
+                            ("success", "Success"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                            ("timed_out", "Timed Out"),
+                        ],
+                        default="pending",
+                        max_length=16,
+                    ),
+                ),
+                ("inputs", models.JSONField(default=dict)),
+                ("output", models.JSONField(null=True)),
+                ("error", models.JSONField(help_text="{name, message, state} of the failure that ended it", null=True)),
+                (
+                    "errors",
+                    models.JSONField(default=list, help_text="One sentence per failure, those survived included"),
+                ),
+                ("priority", models.SmallIntegerField(default=0, help_text="Higher runs first")),
+                ("created_by", models.CharField(blank=True, max_length=254)),
+                ("parent_branch", models.UUIDField(null=True)),
+                ("parent_visit", models.PositiveIntegerField(null=True)),
+                ("parent_attempt", models.PositiveIntegerField(null=True)),
+                ("depth", models.PositiveSmallIntegerField(default=0)),
+                ("start_state", models.CharField(blank=True, max_length=128)),
+                ("idempotency_key", models.CharField(max_length=255, null=True)),
+                ("request_hash", models.CharField(blank=True, max_length=64)),
+                ("pause_requested_at", models.DateTimeField(null=True)),
+                ("paused_at", models.DateTimeField(null=True)),
+                ("resumed_at", models.DateTimeField(null=True)),
+                ("pause_reason", models.TextField(blank=True)),
+                ("paused_by", models.CharField(blank=True, max_length=254)),
+                ("cancel_requested_at", models.DateTimeField(null=True)),
+                ("cancel_reason", models.TextField(blank=True)),
+                ("cancelled_by", models.CharField(blank=True, max_length=254)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("deadline_at", models.DateTimeField(null=True)),
+                (
+                    "continued_from",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="continued_as",
+                        to="workflows.execution",
+                    ),
+                ),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="executions", to="workflows.customer"
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="workflows.execution",
+                    ),
+                ),
+                (
+                    "rerun_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="reruns",
+                        to="workflows.execution",
+                    ),
+                ),
+                (
+                    "spec",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="executions",
+                        to="workflows.specdocument",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Branch',
+            name="Branch",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('parent_visit', models.PositiveIntegerField(null=True)),
-                ('parent_attempt', models.PositiveIntegerField(null=True)),
-                ('body', models.CharField(blank=True, help_text="Which list of states: '' root, 'Fan/left', 'Each/*'", max_length=300)),
-                ('name', models.CharField(blank=True, max_length=128)),
-                ('index', models.PositiveIntegerField(default=0)),
-                ('ancestors', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None)),
-                ('item', models.JSONField(null=True)),
-                ('depends_on', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=128), default=list, size=None)),
-                ('depth', models.PositiveSmallIntegerField(default=0)),
-                ('status', models.CharField(choices=[('blocked', 'Blocked'), ('queued', 'Queued'), ('ready', 'Ready'), ('running', 'Running'), ('waiting', 'Waiting'), ('held', 'Held'), ('success', 'Success'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('skipped', 'Skipped')], default='ready', max_length=16)),
-                ('stop', models.CharField(blank=True, help_text='Why it must end: cancel, sibling, timeout', max_length=16)),
-                ('state', models.CharField(max_length=128)),
-                ('visit', models.PositiveIntegerField(default=1)),
-                ('attempt', models.PositiveIntegerField(default=1)),
-                ('failures', models.PositiveIntegerField(default=0, help_text='Failed attempts of this visit')),
-                ('interruptions', models.PositiveIntegerField(default=0, help_text='Runs of this visit lost with their worker')),
-                ('state_entered_at', models.DateTimeField(null=True)),
-                ('activity', models.CharField(blank=True, max_length=128)),
-                ('previous', models.JSONField(help_text='What the first state finds as output of the one before', null=True)),
-                ('variables', models.JSONField(default=dict)),
-                ('caught', models.JSONField(help_text='The error object the last catch caught', null=True)),
-                ('waiting_for', models.CharField(blank=True, choices=[('timer', 'Timer'), ('retry', 'Retry'), ('signal', 'Signal'), ('activity', 'Activity'), ('children', 'Children'), ('execution', 'Execution')], max_length=16)),
-                ('wait_signal', models.CharField(blank=True, max_length=255)),
-                ('wake_at', models.DateTimeField(null=True)),
-                ('open_children', models.PositiveIntegerField(default=0)),
-                ('priority', models.SmallIntegerField(default=0)),
-                ('ready_at', models.DateTimeField(auto_now_add=True)),
-                ('lease_owner', models.UUIDField(null=True)),
-                ('lease_expires_at', models.DateTimeField(null=True)),
-                ('epoch', models.BigIntegerField(default=0)),
-                ('seq', models.BigIntegerField(default=0)),
-                ('output', models.JSONField(null=True)),
-                ('error', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('parent', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='workflows.branch')),
-                ('customer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='workflows.customer')),
-                ('execution', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='branches', to='workflows.execution')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("parent_visit", models.PositiveIntegerField(null=True)),
+                ("parent_attempt", models.PositiveIntegerField(null=True)),
+                (
+                    "body",
+                    models.CharField(
+                        blank=True, help_text="Which list of states: '' root, 'Fan/left', 'Each/*'", max_length=300
+                    ),
+                ),
+                ("name", models.CharField(blank=True, max_length=128)),
+                ("index", models.PositiveIntegerField(default=0)),
+                (
+                    "ancestors",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None),
+                ),
+                ("item", models.JSONField(null=True)),
+                (
+                    "depends_on",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=128), default=list, size=None
+                    ),
+                ),
+                ("depth", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("blocked", "Blocked"),
+                            ("queued", "Queued"),
+                            ("ready", "Ready"),
+                            ("running", "Running"),
+                            ("waiting", "Waiting"),
+                            ("held", "Held"),
+                            ("success", "Success"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                            ("skipped", "Skipped"),
+                        ],
+                        default="ready",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "stop",
+                    models.CharField(blank=True, help_text="Why it must end: cancel, sibling, timeout", max_length=16),
+                ),
+                ("state", models.CharField(max_length=128)),
+                ("visit", models.PositiveIntegerField(default=1)),
+                ("attempt", models.PositiveIntegerField(default=1)),
+                ("failures", models.PositiveIntegerField(default=0, help_text="Failed attempts of this visit")),
+                (
+                    "interruptions",
+                    models.PositiveIntegerField(default=0, help_text="Runs of this visit lost with their worker"),
+                ),
+                ("state_entered_at", models.DateTimeField(null=True)),
+                ("activity", models.CharField(blank=True, max_length=128)),
+                (
+                    "previous",
+                    models.JSONField(help_text="What the first state finds as output of the one before", null=True),
+                ),
+                ("variables", models.JSONField(default=dict)),
+                ("caught", models.JSONField(help_text="The error object the last catch caught", null=True)),
+                (
+                    "waiting_for",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("timer", "Timer"),
+                            ("retry", "Retry"),
+                            ("signal", "Signal"),
+                            ("activity", "Activity"),
+                            ("children", "Children"),
+                            ("execution", "Execution"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("wait_signal", models.CharField(blank=True, max_length=255)),
+                ("wake_at", models.DateTimeField(null=True)),
+                ("open_children", models.PositiveIntegerField(default=0)),
+                ("priority", models.SmallIntegerField(default=0)),
+                ("ready_at", models.DateTimeField(auto_now_add=True)),
+                ("lease_owner", models.UUIDField(null=True)),
+                ("lease_expires_at", models.DateTimeField(null=True)),
+                ("epoch", models.BigIntegerField(default=0)),
+                ("seq", models.BigIntegerField(default=0)),
+                ("output", models.JSONField(null=True)),
+                ("error", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="workflows.branch",
+                    ),
+                ),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="workflows.customer",
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="branches",
+                        to="workflows.execution",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ApprovalGate',
+            name="ApprovalGate",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('idempotency_key', models.CharField(max_length=255, unique=True)),
-                ('state', models.CharField(max_length=128)),
-                ('subject', models.CharField(help_text='What is to be approved, as the workflow names it', max_length=255)),
-                ('description', models.TextField(blank=True)),
-                ('required_approvals', models.PositiveSmallIntegerField(default=1)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('approved', 'Approved'), ('rejected', 'Rejected'), ('expired', 'Expired'), ('cancelled', 'Cancelled')], default='pending', max_length=16)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('decided_at', models.DateTimeField(null=True)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='approval_gates', to='workflows.customer')),
-                ('execution', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='approval_gates', to='workflows.execution')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("idempotency_key", models.CharField(max_length=255, unique=True)),
+                ("state", models.CharField(max_length=128)),
+                (
+                    "subject",
+                    models.CharField(help_text="What is to be approved, as the workflow names it", max_length=255),
+                ),
+                ("description", models.TextField(blank=True)),
+                ("required_approvals", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("approved", "Approved"),
+                            ("rejected", "Rejected"),
+                            ("expired", "Expired"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="pending",
+                        max_length=16,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                ("decided_at", models.DateTimeField(null=True)),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="approval_gates",
+                        to="workflows.customer",
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="approval_gates",
+                        to="workflows.execution",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['created_at'],
+                "ordering": ["created_at"],
             },
         ),
         migrations.CreateModel(
-            name='LogEntry',
+            name="LogEntry",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('tx', models.BigIntegerField(db_default=django.db.models.expressions.RawSQL('(pg_current_xact_id()::text::bigint)', ()), editable=False)),
-                ('branch_id', models.UUIDField(null=True)),
-                ('node_id', models.CharField(blank=True, max_length=128)),
-                ('level', models.CharField(max_length=8)),
-                ('event', models.CharField(blank=True, max_length=32)),
-                ('message', models.TextField()),
-                ('fields', models.JSONField(null=True)),
-                ('logged_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('execution', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='log_entries', to='workflows.execution')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "tx",
+                    models.BigIntegerField(
+                        db_default=django.db.models.expressions.RawSQL("(pg_current_xact_id()::text::bigint)", ()),
+                        editable=False,
+                    ),
+                ),
+                ("branch_id", models.UUIDField(null=True)),
+                ("node_id", models.CharField(blank=True, max_length=128)),
+                ("level", models.CharField(max_length=8)),
+                ("event", models.CharField(blank=True, max_length=32)),
+                ("message", models.TextField()),
+                ("fields", models.JSONField(null=True)),
+                ("logged_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="log_entries",
+                        to="workflows.execution",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('viewer', 'Viewer'), ('editor', 'Editor'), ('operator', 'Operator'), ('approver', 'Approver'), ('admin', 'Admin')], default='viewer', max_length=16)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='workflows.customer')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("viewer", "Viewer"),
+                            ("editor", "Editor"),
+                            ("operator", "Operator"),
+                            ("approver", "Approver"),
+                            ("admin", "Admin"),
+                        ],
+                        default="viewer",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="memberships", to="workflows.customer"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Process',
+            name="Process",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('cluster', 'Cluster'), ('pump', 'Pump'), ('clock', 'Clock')], max_length=16)),
-                ('host', models.CharField(max_length=255)),
-                ('pid', models.PositiveIntegerField()),
-                ('started_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField()),
-                ('details', models.JSONField(default=dict, help_text='cluster: {workers}; pump: {running, capacity}')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("cluster", "Cluster"), ("pump", "Pump"), ("clock", "Clock")], max_length=16
+                    ),
+                ),
+                ("host", models.CharField(max_length=255)),
+                ("pid", models.PositiveIntegerField()),
+                ("started_at", models.DateTimeField(auto_now_add=True)),
+                ("heartbeat_at", models.DateTimeField()),
+                ("details", models.JSONField(default=dict, help_text="cluster: {workers}; pump: {running, capacity}")),
             ],
             options={
-                'verbose_name_plural': 'processes',
-                'indexes': [models.Index(fields=['kind', 'heartbeat_at'], name='process_alive')],
+                "verbose_name_plural": "processes",
+                "indexes": [models.Index(fields=["kind", "heartbeat_at"], name="process_alive")],
             },
         ),
         migrations.CreateModel(
-            name='Secret',
+            name="Secret",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(blank=True, max_length=128)),
-                ('digest', models.CharField(help_text='Keyed hash of the value: equal values share one row', max_length=64)),
-                ('ciphertext', models.BinaryField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='workflows.customer')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(blank=True, max_length=128)),
+                (
+                    "digest",
+                    models.CharField(help_text="Keyed hash of the value: equal values share one row", max_length=64),
+                ),
+                ("ciphertext", models.BinaryField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="secrets", to="workflows.customer"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Signal',
+            name="Signal",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=255)),
-                ('payload', models.JSONField(null=True)),
-                ('dedupe_key', models.CharField(max_length=255, null=True)),
-                ('sent_by', models.CharField(blank=True, max_length=254)),
-                ('sent_at', models.DateTimeField(auto_now_add=True)),
-                ('consumed_at', models.DateTimeField(null=True)),
-                ('consumed_by', models.UUIDField(null=True)),
-                ('consumed_visit', models.PositiveIntegerField(null=True)),
-                ('execution', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='signals', to='workflows.execution')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(max_length=255)),
+                ("payload", models.JSONField(null=True)),
+                ("dedupe_key", models.CharField(max_length=255, null=True)),
+                ("sent_by", models.CharField(blank=True, max_length=254)),
+                ("sent_at", models.DateTimeField(auto_now_add=True)),
+                ("consumed_at", models.DateTimeField(null=True)),
+                ("consumed_by", models.UUIDField(null=True)),
+                ("consumed_visit", models.PositiveIntegerField(null=True)),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="signals", to="workflows.execution"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='StateRun',
+            name="StateRun",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('state', models.CharField(max_length=128)),
-                ('visit', models.PositiveIntegerField()),
-                ('attempt', models.PositiveIntegerField()),
-                ('type', models.CharField(max_length=16)),
-                ('activity', models.CharField(blank=True, max_length=128)),
-                ('status', models.CharField(choices=[('success', 'Success'), ('failed', 'Failed'), ('timed_out', 'Timed Out'), ('cancelled', 'Cancelled'), ('interrupted', 'Interrupted')], max_length=16)),
-                ('input', models.JSONField(null=True)),
-                ('output', models.JSONField(null=True)),
-                ('error', models.JSONField(null=True)),
-                ('next_state', models.CharField(blank=True, help_text='Where the branch went from here', max_length=128)),
-                ('assigned', models.JSONField(help_text='Branch variables the state set', null=True)),
-                ('started_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField()),
-                ('worker', models.CharField(blank=True, max_length=128)),
-                ('epoch', models.BigIntegerField(default=0)),
-                ('reused', models.BooleanField(default=False, help_text='Copied from the execution this one reruns or continues')),
-                ('branch', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='state_runs', to='workflows.branch')),
-                ('execution', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='state_runs', to='workflows.execution')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(max_length=128)),
+                ("visit", models.PositiveIntegerField()),
+                ("attempt", models.PositiveIntegerField()),
+                ("type", models.CharField(max_length=16)),
+                ("activity", models.CharField(blank=True, max_length=128)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("success", "Success"),
+                            ("failed", "Failed"),
+                            ("timed_out", "Timed Out"),
+                            ("cancelled", "Cancelled"),
+                            ("interrupted", "Interrupted"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("input", models.JSONField(null=True)),
+                ("output", models.JSONField(null=True)),
+                ("error", models.JSONField(null=True)),
+                (
+                    "next_state",
+                    models.CharField(blank=True, help_text="Where the branch went from here", max_length=128),
+                ),
+                ("assigned", models.JSONField(help_text="Branch variables the state set", null=True)),
+                ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField()),
+                ("worker", models.CharField(blank=True, max_length=128)),
+                ("epoch", models.BigIntegerField(default=0)),
+                (
+                    "reused",
+                    models.BooleanField(
+                        default=False, help_text="Copied from the execution this one reruns or continues"
+                    ),
+                ),
+                (
+                    "branch",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="state_runs",
+                        to="workflows.branch",
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="state_runs",
+                        to="workflows.execution",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Workflow',
+            name="Workflow",
             fields=[
-                ('id', models.UUIDField(default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=128)),
-                ('description', models.TextField(blank=True)),
-                ('status', models.CharField(choices=[('draft', 'Draft'), ('active', 'Active'), ('archived', 'Archived')], default='draft', max_length=16)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('nodes', models.JSONField(default=list)),
-                ('edges', models.JSONField(default=list)),
-                ('created_by', models.CharField(blank=True, max_length=254)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='workflows', to='workflows.customer')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=workflows.identifiers.new_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(max_length=128)),
+                ("description", models.TextField(blank=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("draft", "Draft"), ("active", "Active"), ("archived", "Archived")],
+                        default="draft",
+                        max_length=16,
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("nodes", models.JSONField(default=list)),
+                ("edges", models.JSONField(default=list)),
+                ("created_by", models.CharField(blank=True, max_length=254)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="workflows", to="workflows.customer"
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='execution',
-            name='workflow',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='executions', to='workflows.workflow'),
+            model_name="execution",
+            name="workflow",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="executions",
+                to="workflows.workflow",
+            ),
         ),
         migrations.CreateModel(
-            name='WorkflowVersion',
+            name="WorkflowVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('name', models.CharField(max_length=128)),
-                ('nodes', models.JSONField(default=list)),
-                ('edges', models.JSONField(default=list)),
-                ('problems', models.JSONField(default=list)),
-                ('checksum', models.CharField(help_text='SHA-256 of the canonical JSON of nodes and edges', max_length=64)),
-                ('created_by', models.CharField(blank=True, max_length=254)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('spec', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.specdocument')),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='workflows.workflow')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("version", models.PositiveIntegerField()),
+                ("name", models.CharField(max_length=128)),
+                ("nodes", models.JSONField(default=list)),
+                ("edges", models.JSONField(default=list)),
+                ("problems", models.JSONField(default=list)),
+                (
+                    "checksum",
+                    models.CharField(help_text="SHA-256 of the canonical JSON of nodes and edges", max_length=64),
+                ),
+                ("created_by", models.CharField(blank=True, max_length=254)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "spec",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.specdocument",
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="versions", to="workflows.workflow"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-version'],
+                "ordering": ["-version"],
             },
         ),
         migrations.AddField(
-            model_name='execution',
-            name='workflow_version',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='workflows.workflowversion'),
+            model_name="execution",
+            name="workflow_version",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="workflows.workflowversion",
+            ),
         ),
         migrations.CreateModel(
-            name='ApprovalVote',
+            name="ApprovalVote",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('approve', models.BooleanField()),
-                ('reason', models.TextField(blank=True)),
-                ('voted_at', models.DateTimeField(auto_now_add=True)),
-                ('gate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='votes', to='workflows.approvalgate')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='approval_votes', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("approve", models.BooleanField()),
+                ("reason", models.TextField(blank=True)),
+                ("voted_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "gate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="votes", to="workflows.approvalgate"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="approval_votes",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['voted_at'],
-                'constraints': [models.UniqueConstraint(fields=('gate', 'user'), name='one_vote_per_person')],
+                "ordering": ["voted_at"],
+                "constraints": [models.UniqueConstraint(fields=("gate", "user"), name="one_vote_per_person")],
             },
         ),
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(fields=['execution', 'status'], name='branch_of_execution'),
+            model_name="branch",
+            index=models.Index(fields=["execution", "status"], name="branch_of_execution"),
         ),
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(models.OrderBy(models.F('priority'), descending=True), models.F('ready_at'), models.F('id'), condition=models.Q(('status', 'ready')), name='branch_ready'),
+            model_name="branch",
+            index=models.Index(
+                models.OrderBy(models.F("priority"), descending=True),
+                models.F("ready_at"),
+                models.F("id"),
+                condition=models.Q(("status", "ready")),
+                name="branch_ready",
+            ),
         ),
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(condition=models.Q(('status', 'running')), fields=['customer'], name='branch_running'),
+            model_name="branch",
+            index=models.Index(condition=models.Q(("status", "running")), fields=["customer"], name="branch_running"),
         ),
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(condition=models.Q(('status', 'waiting'), ('wake_at__isnull', False)), fields=['wake_at'], name='branch_due'),
+            model_name="branch",
+            index=models.Index(
+                condition=models.Q(("status", "waiting"), ("wake_at__isnull", False)),
+                fields=["wake_at"],
+                name="branch_due",
+            ),
         ),
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(condition=models.Q(('status', 'waiting'), ('wait_signal__gt', '')), fields=['execution', 'wait_signal'], name='branch_signal'),
+            model_name="branch",
+            index=models.Index(
+                condition=models.Q(("status", "waiting"), ("wait_signal__gt", "")),
+                fields=["execution", "wait_signal"],
+                name="branch_signal",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='branch',
-            constraint=models.UniqueConstraint(fields=('parent', 'parent_visit', 'parent_attempt', 'index'), name='one_branch_per_place'),
+            model_name="branch",
+            constraint=models.UniqueConstraint(
+                fields=("parent", "parent_visit", "parent_attempt", "index"), name="one_branch_per_place"
+            ),
         ),
         migrations.AddIndex(
-            model_name='approvalgate',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['expires_at'], name='gate_expiry'),
+            model_name="approvalgate",
+            index=models.Index(condition=models.Q(("status", "pending")), fields=["expires_at"], name="gate_expiry"),
         ),
         migrations.AddIndex(
-            model_name='approvalgate',
-            index=models.Index(fields=['customer', 'status'], name='gate_by_status'),
+            model_name="approvalgate",
+            index=models.Index(fields=["customer", "status"], name="gate_by_status"),
         ),
         migrations.AddConstraint(
-            model_name='approvalgate',
-            constraint=models.CheckConstraint(condition=models.Q(('required_approvals__gte', 1)), name='gate_needs_a_vote'),
+            model_name="approvalgate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("required_approvals__gte", 1)), name="gate_needs_a_vote"
+            ),
         ),
         migrations.AddIndex(
-            model_name='logentry',
-            index=models.Index(fields=['execution', 'tx', 'id'], name='log_of_execution'),
+            model_name="logentry",
+            index=models.Index(fields=["execution", "tx", "id"], name="log_of_execution"),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('user', 'customer'), name='one_role_per_customer'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(fields=("user", "customer"), name="one_role_per_customer"),
         ),
         migrations.AddConstraint(
-            model_name='secret',
-            constraint=models.UniqueConstraint(fields=('customer', 'digest', 'name'), name='one_secret_per_value'),
+            model_name="secret",
+            constraint=models.UniqueConstraint(fields=("customer", "digest", "name"), name="one_secret_per_value"),
         ),
         migrations.AddIndex(
-            model_name='signal',
-            index=models.Index(condition=models.Q(('consumed_at', None)), fields=['execution', 'name', 'id'], name='signal_waiting'),
+            model_name="signal",
+            index=models.Index(
+                condition=models.Q(("consumed_at", None)), fields=["execution", "name", "id"], name="signal_waiting"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='signal',
-            constraint=models.UniqueConstraint(condition=models.Q(('dedupe_key__isnull', False)), fields=('execution', 'dedupe_key'), name='one_signal_per_key'),
+            model_name="signal",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("dedupe_key__isnull", False)),
+                fields=("execution", "dedupe_key"),
+                name="one_signal_per_key",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='staterun',
-            constraint=models.UniqueConstraint(fields=('execution', 'branch', 'visit', 'attempt'), name='one_run_per_attempt'),
+            model_name="staterun",
+            constraint=models.UniqueConstraint(
+                fields=("execution", "branch", "visit", "attempt"), name="one_run_per_attempt"
+            ),
         ),
         migrations.AddIndex(
-            model_name='workflow',
-            index=models.Index(fields=['customer', '-updated_at'], name='workflow_newest'),
+            model_name="workflow",
+            index=models.Index(fields=["customer", "-updated_at"], name="workflow_newest"),
         ),
         migrations.AddConstraint(
-            model_name='workflowversion',
-            constraint=models.UniqueConstraint(fields=('workflow', 'version'), name='one_row_per_version'),
+            model_name="workflowversion",
+            constraint=models.UniqueConstraint(fields=("workflow", "version"), name="one_row_per_version"),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(fields=['customer', '-created_at'], name='execution_newest'),
+            model_name="execution",
+            index=models.Index(fields=["customer", "-created_at"], name="execution_newest"),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(fields=['workflow', '-created_at'], name='execution_by_workflow'),
+            model_name="execution",
+            index=models.Index(fields=["workflow", "-created_at"], name="execution_by_workflow"),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('deadline_at__isnull', False), ('ended_at', None)), fields=['deadline_at'], name='execution_deadline'),
+            model_name="execution",
+            index=models.Index(
+                condition=models.Q(("deadline_at__isnull", False), ("ended_at", None)),
+                fields=["deadline_at"],
+                name="execution_deadline",
+            ),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['ended_at'], name='execution_ended'),
+            model_name="execution",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", False)), fields=["ended_at"], name="execution_ended"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='execution',
-            constraint=models.UniqueConstraint(condition=models.Q(('idempotency_key__isnull', False)), fields=('customer', 'idempotency_key'), name='one_execution_per_key'),
+            model_name="execution",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("idempotency_key__isnull", False)),
+                fields=("customer", "idempotency_key"),
+                name="one_execution_per_key",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='execution',
-            constraint=models.UniqueConstraint(condition=models.Q(('parent_branch__isnull', False)), fields=('parent_branch', 'parent_visit', 'parent_attempt'), name='one_child_per_attempt'),
+            model_name="execution",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("parent_branch__isnull", False)),
+                fields=("parent_branch", "parent_visit", "parent_attempt"),
+                name="one_child_per_attempt",
+            ),
         ),
     ]

@@ -4,14 +4,15 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('workflows', '0002_hot_tables'),
+        ("workflows", "0002_hot_tables"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='branch',
-            index=models.Index(condition=models.Q(('status', 'queued')), fields=['parent', 'index'], name='branch_queued'),
+            model_name="branch",
+            index=models.Index(
+                condition=models.Q(("status", "queued")), fields=["parent", "index"], name="branch_queued"
+            ),
         ),
     ]

@@ -86,6 +86,7 @@ class Branch(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name_plural = "branches"
         # No index on what every transition changes: then PostgreSQL updates in place (HOT).
         indexes = [
             models.Index(fields=["execution", "status"], name="branch_of_execution"),

@@ -25,6 +25,7 @@ class LogEntry(models.Model):
     logged_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name_plural = "log entries"
         indexes = [models.Index(fields=["execution", "tx", "id"], name="log_of_execution")]
 
     def __str__(self) -> str:
