@@ -140,6 +140,13 @@ def output_of(execution: UUID, state: str) -> Any:
     return StateRun.objects.filter(execution=execution, state=state, status="success").order_by("-id")[0].output
 
 
+def failure_of(ended: Execution | StateRun) -> dict[str, Any]:
+    """The error object of what has failed."""
+    assert ended.error is not None, ended
+    error: dict[str, Any] = ended.error
+    return error
+
+
 def messages(execution: UUID) -> list[str]:
     """The log of an execution, in the order readers see."""
     return list(LogEntry.objects.filter(execution=execution).order_by("tx", "id").values_list("message", flat=True))

@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 
 from workflows import control
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, output_of, ran, runs_of, story
+from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +35,8 @@ def test_whatever_an_activity_raises_is_a_failure_of_its_state(engine: Engine, r
     execution = engine.run(spec(task(resource, kind=kind)))
     assert execution.status == "failed", story(execution.pk)
     assert ran(execution.pk) == [("A", "failed", 1)]
-    assert execution.error["name"] in ("ActivityError", "InvalidOutput"), execution.error
-    assert execution.error["message"]
+    assert failure_of(execution)["name"] in ("ActivityError", "InvalidOutput")
+    assert failure_of(execution)["message"]
     assert engine.run(spec(task("EchoActivity", value=1), task("SleepActivity", "B", seconds=0))).status == "success"
     assert pump.driven >= 2
 
@@ -56,9 +56,11 @@ def test_an_output_that_cannot_be_stored_fails_the_state(engine: Engine, kind: s
         assert execution.status == "success", story(execution.pk)
         return
     assert execution.status == "failed", story(execution.pk)
-    assert execution.error["name"] == ("LimitExceeded" if kind == "too large" else "InvalidOutput"), execution.error
+    assert failure_of(execution)["name"] == ("LimitExceeded" if kind == "too large" else "InvalidOutput"), (
+        execution.error
+    )
     assert ran(execution.pk)[0] == ("A", "failed", 1)
-    assert "may have 33,554,432" in execution.error["message"] or kind != "too large"
+    assert "may have 33,554,432" in failure_of(execution)["message"] or kind != "too large"
 
 
 def test_a_large_output_is_kept_as_a_file_and_read_back_through_references(engine: Engine) -> None:
@@ -87,7 +89,7 @@ def test_an_async_activity_that_ignores_its_cancellation_is_left_behind_in_time(
     engine.pump(threads=2)
     began = time.monotonic()
     execution = engine.run(spec(task("IgnoreCancellation", seconds=8) | {"timeout": "200ms"}))
-    assert execution.error["name"] == "Timeout"
+    assert failure_of(execution)["name"] == "Timeout"
     assert time.monotonic() - began < 0.2 + 5
     assert ran(execution.pk) == [("A", "timed_out", 1)]
 
@@ -98,6 +100,10 @@ def _alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def _pids(file: Path) -> list[int]:
+    return eventually(lambda: [int(pid) for pid in file.read_text().split()] if file.exists() else None, "the pids")
 
 
 @pytest.fixture
@@ -116,7 +122,7 @@ def test_a_process_that_resists_is_gone_in_time_with_all_it_started(engine: Engi
             {"name": "good", "states": [task("SleepActivity", "S1", seconds=0.2), task("EchoActivity", "S2", value=1)]},
         ]})
     )  # fmt: skip
-    pids = [int(line) for line in eventually(lambda: pid_file.exists() and pid_file.read_text().split(), "the pids")]
+    pids = _pids(pid_file)
     assert len(pids) == 4
     assert all(map(_alive, pids))
     eventually(lambda: not any(map(_alive, pids)), "all of them gone", seconds=1 + 5)
@@ -132,7 +138,7 @@ def test_a_process_that_resists_is_gone_in_time_with_all_it_started(engine: Engi
 def test_cancelling_kills_a_process_that_resists(engine: Engine, pid_file: Path) -> None:
     engine.pump(threads=4)
     execution = engine.start(spec(task("StubbornActivity", seconds=60, forks=1, pidFile=str(pid_file))))
-    pids = [int(line) for line in eventually(lambda: pid_file.exists() and pid_file.read_text().split(), "the pids")]
+    pids = _pids(pid_file)
     control.request_cancel(execution, by="tester")
     assert engine.ended(execution, seconds=30).status == "cancelled"
     assert not any(map(_alive, pids))
@@ -144,11 +150,11 @@ def test_a_killed_process_is_a_failure_that_is_tried_again(engine: Engine, pid_f
     engine.clock()
     stubborn = task("StubbornActivity", seconds=2, pidFile=str(pid_file))
     execution = engine.start(spec(stubborn | {"retry": {"maxAttempts": 2, "initialInterval": "10ms"}}))
-    pid = int(eventually(lambda: pid_file.exists() and pid_file.read_text(), "the pid"))
+    (pid,) = _pids(pid_file)
     os.kill(pid, 9)
     assert engine.ended(execution).status == "success"
     assert ran(execution) == [("A", "failed", 1), ("A", "success", 2)]
-    assert runs_of(execution)[0].error["name"] == "ProcessDied"
+    assert failure_of(runs_of(execution)[0])["name"] == "ProcessDied"
 
 
 def test_a_suspended_activity_holds_no_worker(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Workers that stop, die, lose their leases or the database: nothing is lost, and only what was in flight runs twice."""
+"""Workers stop, die, lose their leases or the database: nothing is lost, only what was in flight runs twice."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from workflows.tests import engine_activities
 from workflows.tests.pumping import (
     Engine,
     eventually,
+    failure_of,
     lose_lease,
     messages,
     overlap,
@@ -80,7 +81,7 @@ def test_a_state_that_loses_too_many_workers_is_given_up(engine: Engine) -> None
     Branch.objects.filter(execution=execution).update(interruptions=driver.MAX_INTERRUPTIONS + 1)
     engine.pump()
     ended = engine.ended(execution)
-    assert ended.error["name"] == "WorkerLost"
+    assert failure_of(ended)["name"] == "WorkerLost"
     assert ran(execution) == [("A", "failed", 1)]
 
 
@@ -119,7 +120,9 @@ def test_higher_priorities_run_first(engine: Engine) -> None:
 def test_a_customer_never_runs_more_branches_than_allowed_under_two_pumps(engine: Engine) -> None:
     Customer.objects.filter(pk=engine.customer.pk).update(max_running_branches=3)
     other = Customer.objects.create(slug="other", name="Other")
-    nap = spec({"name": "Each", "type": "Map", "items": list(range(10)), "states": [task("SleepActivity", seconds=0.1)]})
+    nap = spec(
+        {"name": "Each", "type": "Map", "items": list(range(10)), "states": [task("SleepActivity", seconds=0.1)]}
+    )
     limited, free = engine.start(nap), engine.start(nap, customer=other)
     engine.pump()
     engine.pump()

@@ -1,0 +1,311 @@
+"""What people ask of executions: cancel, pause, resume, rerun, start once; and what follows for children."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.conf import settings
+
+from workflows import control
+from workflows.engine.retention import prune
+from workflows.engine.store import direct_connection
+from workflows.models import Branch, Execution, LogEntry, Signal, StateRun, Workflow, WorkflowVersion
+from workflows.spec import limits
+from workflows.submission import IdempotencyConflict, NotRerunnable, rerun_execution, store_spec
+from workflows.tests import engine_activities
+from workflows.tests.pumping import Engine, age, eventually, failure_of, output_of, ran, runs_of, story
+
+
+@pytest.fixture
+def misbehaving() -> Iterator[None]:
+    with engine_activities.registered():
+        yield
+
+
+def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
+    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
+
+
+def echo(name: str, value: Any) -> dict[str, Any]:
+    return task("EchoActivity", name, value=value)
+
+
+def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": "work", **more, "states": list(states)}
+
+
+HOUR = {"name": "W", "type": "Wait", "duration": "1h"}
+
+
+# -- cancel ----------------------------------------------------------------------------------------------------------
+
+
+def test_cancelling_reaches_children_and_their_children(engine: Engine) -> None:
+    engine.pump()
+    inner = {"name": "inner", "states": [task("SleepActivity", seconds=60)]}
+    middle = {"name": "middle", "states": [{"name": "Deep", "type": "Workflow", "spec": inner}]}
+    execution = engine.start(spec({"name": "Kid", "type": "Workflow", "spec": middle}, echo("B", 1)))
+    eventually(lambda: Branch.objects.filter(state="A", status="running").exists(), "the innermost running")
+    control.request_cancel(execution, by="tester")
+    assert engine.ended(execution).status == "cancelled"
+    eventually(lambda: Execution.objects.filter(status="cancelled").count() == 3, "the whole family cancelled")
+    assert not StateRun.objects.filter(state="B").exists()
+
+
+def test_a_cancelled_child_fails_the_state_of_its_parent(engine: Engine) -> None:
+    engine.pump()
+    kid = {"name": "Kid", "type": "Workflow", "spec": {"name": "kid", "states": [HOUR]}}
+    execution = engine.start(spec(kid | {"catch": [{"errors": ["Canceled"], "next": "B"}], "next": "B"}, echo("B", 1)))
+    child = eventually(lambda: Execution.objects.filter(parent=execution).first(), "the child")
+    engine.waits(child.pk, "timer")
+    control.request_cancel(child.pk, by="tester")
+    assert engine.ended(execution).status == "success", story(execution)
+
+
+def test_cancelling_an_execution_nobody_has_started_yet(engine: Engine) -> None:
+    execution = engine.start(spec(echo("A", 1)))
+    assert control.request_cancel(execution, by="tester").status == "cancelled"
+    engine.pump()
+    engine.run(spec(echo("A", 1)))
+    assert ran(execution) == []
+
+
+def test_cancelling_while_items_queue(engine: Engine) -> None:
+    engine.pump(threads=2)
+    execution = engine.start(
+        spec({"name": "Each", "type": "Map", "items": list(range(20)), "maxConcurrency": 2,
+              "states": [task("SleepActivity", seconds=30)]})
+    )  # fmt: skip
+    eventually(lambda: Branch.objects.filter(execution=execution, status="running").count() == 2, "two items running")
+    control.request_cancel(execution, by="tester")
+    assert engine.ended(execution).status == "cancelled"
+    assert not Branch.objects.filter(execution=execution, ended_at=None).exists()
+
+
+def test_cancelling_while_an_inline_activity_runs(engine: Engine, misbehaving: None) -> None:
+    engine.pump()
+    execution = engine.start(spec(task("Hold", seconds=20), echo("B", 1)))
+    engine.is_running(execution, "A")
+    control.request_cancel(execution, by="tester", reason="enough")
+    engine_activities.release.set()
+    ended = engine.ended(execution)
+    assert (ended.status, ended.cancel_reason, ended.cancelled_by) == ("cancelled", "enough", "tester")
+    assert ("B", "success", 1) not in ran(execution)
+
+
+def test_cancelling_at_any_moment_ends_everything(engine: Engine) -> None:
+    """Many executions are cancelled while their branches start, join, wait and end."""
+    engine.pump()
+    engine.pump()
+    engine.clock()
+    busy = spec(
+        {"name": "Each", "type": "Map", "items": list(range(6)), "maxConcurrency": 2,
+         "states": [echo("A", 1), {"name": "T", "type": "Wait", "duration": "10ms"}]},
+        {"name": "Fan", "type": "Parallel", "branches": [
+            {"name": "a", "states": [echo("B", 1)]}, {"name": "b", "dependsOn": ["a"], "states": [echo("C", 1)]},
+            {"name": "c", "states": [{"name": "Kid", "type": "Workflow",
+                                      "spec": {"name": "kid", "states": [echo("K", 1)]}}]}]},
+    )  # fmt: skip
+    executions = []
+    for _ in range(25):
+        executions.append(engine.start(busy))
+        if len(executions) > 4:
+            _cancel_if_running(executions[-5])
+    for execution in executions:
+        _cancel_if_running(execution)
+    for execution in executions:
+        assert engine.ended(execution).status in ("cancelled", "success"), story(execution)
+    assert not Branch.objects.filter(ended_at=None).exists()
+    assert not Execution.objects.filter(ended_at=None).exists()
+
+
+def _cancel_if_running(execution: UUID) -> None:
+    try:
+        control.request_cancel(execution, by="tester")
+    except control.NotPossible:
+        assert Execution.objects.get(pk=execution).status in ("success", "cancelled")
+
+
+def test_what_has_ended_cannot_be_cancelled_paused_or_signalled(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.run(spec(echo("A", 1))).pk
+    for ask in (control.request_cancel, control.request_pause, control.request_resume):
+        with pytest.raises(control.NotPossible, match="has ended"):
+            ask(execution, by="tester")
+    with pytest.raises(control.NotPossible, match="has ended"):
+        control.send_signal(execution, "go")
+
+
+# -- pause -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_execution_paused_before_it_started_starts_with_the_resume(engine: Engine) -> None:
+    execution = engine.start(spec(echo("A", 1)))
+    assert control.request_pause(execution, by="tester").status == "paused"
+    engine.pump()
+    engine.run(spec(echo("A", 1)))
+    assert ran(execution) == []
+    control.request_resume(execution, by="tester")
+    assert engine.ended(execution).status == "success"
+
+
+def test_pausing_and_resuming_at_any_moment_loses_nothing(engine: Engine) -> None:
+    engine.pump()
+    engine.pump()
+    engine.clock()
+    busy = spec(
+        *(echo(f"S{n}", n) for n in range(4)),
+        {"name": "T", "type": "Wait", "duration": "10ms"},
+        {"name": "Each", "type": "Map", "items": list(range(5)), "maxConcurrency": 2, "states": [echo("I", "${item}")]},
+    )
+    executions = [engine.start(busy) for _ in range(8)]
+    for _ in range(12):
+        for execution in executions:
+            try:
+                control.request_pause(execution, by="tester")
+                control.request_resume(execution, by="tester")
+            except control.NotPossible:
+                assert Execution.objects.get(pk=execution).status == "success"
+    for execution in executions:
+        assert engine.ended(execution).status == "success", story(execution)
+        assert len(ran(execution)) == 4 + 1 + 5 + 1
+
+
+# -- children --------------------------------------------------------------------------------------------------------
+
+
+def _saved(engine: Engine, name: str, document: dict[str, Any]) -> Workflow:
+    workflow = Workflow.objects.create(customer=engine.customer, name=name, status="active")
+    WorkflowVersion.objects.create(workflow=workflow, version=1, name=name, spec=store_spec(document), checksum="")
+    return workflow
+
+
+def test_a_saved_workflow_runs_as_a_child_by_name(engine: Engine) -> None:
+    engine.pump()
+    saved = _saved(engine, "greeting", {"name": "greeting", "states": [echo("G", "hello ${workflow.input.who}")]})
+    execution = engine.run(spec({"name": "Kid", "type": "Workflow", "workflow": "greeting", "input": {"who": "Ada"}}))
+    assert execution.output["output"] == {"value": "hello Ada"}
+    child = Execution.objects.get(parent=execution)
+    assert (str(child.pk), child.workflow, child.depth) == (execution.output["executionId"], saved, 1)
+
+
+def test_a_workflow_cannot_contain_itself(engine: Engine) -> None:
+    engine.pump()
+    document = {"name": "ouroboros", "states": [{"name": "Kid", "type": "Workflow", "workflow": "ouroboros"}]}
+    workflow = _saved(engine, "ouroboros", document)
+    ended = engine.run(document, workflow=workflow)
+    assert ended.status == "failed"
+    assert "cannot contain itself" in failure_of(ended)["message"]
+    assert Execution.objects.count() == 1
+
+
+def test_children_nest_only_so_deep(engine: Engine) -> None:
+    engine.pump()
+    document: dict[str, Any] = {"name": "bottom", "states": [echo("Bottom", 1)]}
+    for level in range(limits.MAX_CHILD_DEPTH + 1):
+        document = {"name": f"level{level}", "states": [{"name": f"K{level}", "type": "Workflow", "spec": document}]}
+    ended = engine.run(document)
+    assert ended.status == "failed"
+    assert "nested 8 deep" in str(ended.error)
+    assert Execution.objects.count() == limits.MAX_CHILD_DEPTH + 1
+
+
+def test_a_child_that_continues_as_new_reports_to_its_parent_at_the_end(engine: Engine) -> None:
+    engine.pump()
+    child = {"name": "kid", "input": {"n": 0}, "states": [
+        {"name": "C", "type": "Choice", "choices": [{"when": "{% workflow.input.n >= 2 %}", "next": "Done"}],
+         "default": "Again"},
+        {"name": "Again", "type": "Succeed", "continueAsNew": {"input": {"n": "{% workflow.input.n + 1 %}"}}},
+        {"name": "Done", "type": "Succeed", "output": "${workflow.input.n}"}]}  # fmt: skip
+    execution = engine.run(spec({"name": "Kid", "type": "Workflow", "spec": child}))
+    assert execution.status == "success", story(execution.pk)
+    assert execution.output["output"] == 2
+    assert Execution.objects.filter(continued_from__isnull=False).count() == 2
+
+
+# -- rerun and start -------------------------------------------------------------------------------------------------
+
+
+def test_a_rerun_from_a_state_reuses_what_was_before_it(engine: Engine) -> None:
+    engine.pump()
+    document = spec(
+        echo("A", "a") | {"assign": {"kept": "${result.value}"}},
+        {"name": "Each", "type": "Map", "items": [1, 2], "states": [echo("I", "${item}")]},
+        task("FailActivity", "F") | {"catch": [{"errors": ["*"], "next": "End"}], "next": "End"},
+        {"name": "End", "type": "Pass", "result": ["${A.output.value}", "${vars.kept}", "${Each.output[1].value}"]},
+    )
+    document["states"][0]["next"], document["states"][1]["next"] = "Each", "F"
+    first = engine.run(document)
+    assert first.output == ["a", "a", 2]
+    again = rerun_execution(first.pk, from_state="F", by="tester")
+    ended = engine.ended(again.pk)
+    assert ended.output == first.output, story(again.pk)
+    assert ended.rerun_of == first
+    assert ran(again.pk) == [("F", "failed", 1), ("End", "success", 1)]
+    assert {run.state for run in runs_of(again.pk) if run.reused} == {"A", "Each"}
+
+
+def test_a_rerun_from_the_start_runs_everything_again(engine: Engine) -> None:
+    engine.pump()
+    first = engine.run(spec(echo("A", "${workflow.input.x}")), {"x": 3})
+    again = engine.ended(rerun_execution(first.pk, by="tester").pk)
+    assert again.output == {"value": 3}
+    assert ran(again.pk) == [("A", "success", 1)]
+
+
+def test_what_cannot_be_rerun_is_refused(engine: Engine) -> None:
+    execution = engine.start(spec(echo("A", 1)))
+    with pytest.raises(NotRerunnable, match="still running"):
+        rerun_execution(execution)
+    engine.pump()
+    engine.ended(execution)
+    with pytest.raises(NotRerunnable, match="no state 'Nope'"):
+        rerun_execution(execution, from_state="Nope")
+
+
+def test_a_start_with_the_same_key_happens_once(engine: Engine) -> None:
+    engine.pump()
+    first = engine.start(spec(echo("A", 1)), {"x": 1}, idempotency_key="k")
+    assert engine.start(spec(echo("A", 1)), {"x": 1}, idempotency_key="k") == first
+    assert Execution.objects.count() == 1
+    with pytest.raises(IdempotencyConflict, match="another request"):
+        engine.start(spec(echo("A", 1)), {"x": 2}, idempotency_key="k")
+    assert engine.ended(first).status == "success"
+
+
+# -- signals whose hint was lost, retention ---------------------------------------------------------------------------
+
+
+def test_the_clock_finds_a_signal_whose_hint_was_lost(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.start(spec({"name": "S", "type": "WaitForSignal", "signal": "go"}))
+    engine.waits(execution, "signal")
+    Signal.objects.create(execution_id=execution, name="go", payload=7)
+    engine.clock()
+    assert engine.ended(execution).output == 7
+
+
+def test_retention_removes_old_executions_with_their_files_and_nothing_else(engine: Engine, misbehaving: None) -> None:
+    engine.pump()
+    large = spec(task("Give", kind="large"))
+    old, young = engine.run(large).pk, engine.run(large).pk
+    parent = engine.run(spec({"name": "Kid", "type": "Workflow", "spec": {"name": "kid", "states": [echo("K", 1)]}})).pk
+    open_one = engine.start(spec({"name": "S", "type": "WaitForSignal", "signal": "go"}))
+    engine.waits(open_one, "signal")
+    child = Execution.objects.get(parent=parent).pk
+    files = {e: Path(settings.POIMEN_HOME) / "artifacts" / str(e) for e in (old, young)}
+    assert all(path.exists() for path in files.values())
+    for execution in (old, parent, child):
+        age(execution, timedelta(days=40))
+    with direct_connection() as connection:
+        assert prune(connection, days=30) == 3
+        assert prune(connection, days=30) == 0
+    assert set(Execution.objects.values_list("pk", flat=True)) == {young, open_one}
+    assert not files[old].exists()
+    assert output_of(young, "A")
+    assert files[young].exists()
+    for model in (StateRun, LogEntry, Branch):
+        assert set(model.objects.values_list("execution", flat=True)) <= {young, open_one}
