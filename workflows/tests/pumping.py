@@ -186,9 +186,9 @@ def age(execution: UUID, by: timedelta) -> None:
     Execution.objects.filter(pk=execution).update(ended_at=_database_now() - by)
 
 
-def lose_lease(branch: UUID) -> None:
-    """Let a running branch look as if its worker had been silent for longer than a lease."""
-    Branch.objects.filter(pk=branch).update(lease_expires_at=_database_now() - timedelta(seconds=1))
+def lose_lease(branch: UUID) -> bool:
+    """Let a branch look as if its worker had been silent for longer than a lease; says whether there is one."""
+    return 1 == Branch.objects.filter(pk=branch).update(lease_expires_at=_database_now() - timedelta(seconds=1))
 
 
 def _database_now() -> datetime:

@@ -47,7 +47,7 @@ def graphs(draw: st.DrawFn) -> list[Chain]:
 def spec_of(chains: list[Chain], mode: str, most: int) -> dict[str, Any]:
     def fail(name: str, failures: Any) -> dict[str, Any]:
         return {"name": name, "type": "Task", "resource": "FailActivity", "parameters": {"failures": failures},
-                "retry": {"maxAttempts": ATTEMPTS, "initialInterval": "1ms" if name.startswith("b0") else "0s"}}  # fmt: skip
+                "retry": {"maxAttempts": ATTEMPTS, "initialInterval": "1ms" if "b0" in name else "0s"}}  # fmt: skip
 
     def state(name: str, what: int | list[int]) -> dict[str, Any]:
         if isinstance(what, int):

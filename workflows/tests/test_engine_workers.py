@@ -68,7 +68,7 @@ def test_a_lost_lease_runs_the_state_again_and_the_first_worker_counts_no_more(
     branch = engine.is_running(execution, "A")
     engine.clock()
     # Until the clock was there, which may take longer than the next heartbeat.
-    eventually(lambda: lose_lease(branch.pk) or StateRun.objects.filter(execution=execution).exists(), "taken back")
+    eventually(lambda: lose_lease(branch.pk) and StateRun.objects.filter(execution=execution).exists(), "taken back")
     engine_activities.release.set()
     assert engine.ended(execution).status == "success"
     assert ran(execution) == [("A", "interrupted", 1), ("A", "success", 2), ("B", "success", 1)], story(execution)
@@ -192,13 +192,14 @@ def test_one_clock_leads_and_another_takes_over(engine: Engine) -> None:
     assert engine.run(spec({"name": "W", "type": "Wait", "duration": "50ms"})).status == "success"
 
 
+@pytest.mark.chaos  # alone: it takes the database from every other test
 @pytest.mark.skipif("DATABASE_URL" in os.environ, reason="the server is not ours to restart")
 def test_a_database_that_crashes_in_the_middle_loses_nothing(engine: Engine, tmp_path: Path, monkeypatch: Any) -> None:
     record = tmp_path / "record"
     monkeypatch.setattr(settings, "POIMEN_REPO_ROOTS", [tmp_path])
     monkeypatch.setattr(settings, "POIMEN_LEASE_SECONDS", 3.0)
-    pump = engine.pump()
-    clock = engine.clock()
+    engine.pump()
+    engine.clock()
     steps = [task("RecordActivity", f"R{n}", path=str(record), value=n) for n in range(8)]
     steps.insert(4, {"name": "W", "type": "Wait", "duration": "100ms"})
     executions = [engine.start(spec(*steps, task("SleepActivity", "Z", seconds=0.2))) for _ in range(10)]
@@ -211,8 +212,6 @@ def test_a_database_that_crashes_in_the_middle_loses_nothing(engine: Engine, tmp
         assert engine.ended(execution, seconds=40).status == "success", story(execution)
         done = [run.state for run in runs_of(execution) if run.status == "success"]
         assert done == [step["name"] for step in steps] + ["Z"], story(execution)
-    assert pump.driven
-    assert clock.id
     runs = Counter(json.loads(line)["key"] for line in record.read_text().splitlines())
     assert len(runs) == 80
     # Only what was in flight at the crash ran again: one step a line of control at most.
