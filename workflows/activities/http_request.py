@@ -5,9 +5,11 @@ Connects to the address that was checked, never to what a second look-up says (c
 
 import asyncio
 import json
-import logging
 import math
+import re
+import ssl
 from base64 import b64encode
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -16,18 +18,17 @@ from pydantic import BeforeValidator, Field
 
 from workflows.activities.context import ActivityContext
 from workflows.activities.network_guard import DEFAULT_PORTS, Target, check_url, redact, split_url
+from workflows.activities.paths import printable
 from workflows.activities.registry import activity
 from workflows.activities.shapes import Fields
 from workflows.errors import ActivityError, InvalidInput, PermanentError
-
-# httpx logs every address it calls, query included, at level info: tokens would end up in the process's log.
-logging.getLogger("httpx").setLevel(logging.WARNING)
 
 MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 MAX_REDIRECTS = 5
 SCHEMES = ("http", "https")
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 110.0
+DEFAULT_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "poimen"}
 # Answers that ask for patience rather than for another request (RFC 9110, RFC 6585, RFC 8470).
 RETRYABLE_STATUS = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -35,7 +36,12 @@ _REPEATED_WITH_KEY = frozenset({"POST", "PUT", "PATCH"})
 # Named by the request itself or by the connection; a caller's value would contradict the one that is sent.
 _OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
 # What may follow a redirect to another origin; the rest may carry credentials under any name.
-_HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "idempotency-key", "user-agent"})
+_HARMLESS_HEADERS = frozenset(
+    {"accept", "accept-language", "accept-encoding", "content-type", "idempotency-key", "user-agent"}
+)
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
 Method = Annotated[
     Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -76,16 +82,15 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
     headers, content = _request_parts(input, context)
     method: str = input.method
     url = input.url
-    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
-    async with httpx.AsyncClient(timeout=timeout, trust_env=False, follow_redirects=False) as client:
+    # A transport alone: a client would keep cookies, log addresses and look into redirects before they are checked.
+    async with httpx.AsyncHTTPTransport(verify=_tls()) as transport:
         for _ in range(MAX_REDIRECTS + 1):
             target = await _checked(url)
-            client.cookies.clear()  # a hop's cookies are its host's, and hosts may share an address
-            response, body = await _send(client, method, target, headers, content)
+            response, body = await _send(transport, method, target, headers, content)
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location or _is_expected(response.status_code, input):
                 return _judged(input, response, body)
-            following = urljoin(url, location)
+            following = _following(url, location)
             context.debug("redirected", to=redact(following))
             if _origin(following) != _origin(url):
                 headers = {k: v for k, v in headers.items() if k.lower() in _HARMLESS_HEADERS}
@@ -94,6 +99,21 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
                 headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
             url = following
     raise HttpError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", retryable=False)
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    """How servers are verified; made once, since reading all authorities would hold up the loop at every request."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _following(url: str, location: str) -> str:
+    try:
+        following = urljoin(url, location)
+        _origin(following)
+    except ValueError as problem:
+        raise HttpError(f"{redact(url)} redirects to no valid address: {problem}", retryable=False) from None
+    return following
 
 
 async def _checked(url: str) -> Target:
@@ -108,13 +128,14 @@ def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[d
     for name, value in headers.items():
         if name.lower() in _OWN_HEADERS:
             raise InvalidInput(f"headers: {name} is set by the request itself; leave it out")
-        if not name.isascii() or any(c in name + value for c in "\r\n\0") or not name.strip():
-            raise InvalidInput(f"headers: {name!r} or its value holds a line break or is no header name")
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise InvalidInput(
+                f"headers: {printable(name)!r} is no header name, or its value holds a control character"
+            )
     present = {name.lower() for name in headers}
     if input.method in _REPEATED_WITH_KEY and "idempotency-key" not in present:
         headers["Idempotency-Key"] = context.idempotency_key
-    if "user-agent" not in present:
-        headers["User-Agent"] = "poimen"
+    headers |= {name: value for name, value in DEFAULT_HEADERS.items() if name.lower() not in present}
     user = split_url(input.url, schemes=SCHEMES)
     if user.username is not None and "authorization" not in present:
         pair = f"{unquote(user.username)}:{unquote(user.password or '')}"
@@ -122,14 +143,14 @@ def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[d
     if input.body is None:
         return headers, None
     if isinstance(input.body, str):
-        return headers, input.body.encode()
+        return headers, input.body.encode(errors="replace")
     if "content-type" not in present:
         headers["Content-Type"] = "application/json"
-    return headers, json.dumps(input.body, ensure_ascii=False, allow_nan=False).encode()
+    return headers, json.dumps(input.body, ensure_ascii=False, allow_nan=False).encode(errors="replace")
 
 
 async def _send(
-    client: httpx.AsyncClient, method: str, target: Target, headers: dict[str, str], content: bytes | None
+    transport: httpx.AsyncHTTPTransport, method: str, target: Target, headers: dict[str, str], content: bytes | None
 ) -> tuple[httpx.Response, bytes]:
     """Send to the checked address; raises :class:`ActivityError` if it cannot be reached or the answer is too long."""
     try:
@@ -140,15 +161,21 @@ async def _send(
     host = named if target.port == DEFAULT_PORTS[target.scheme] else f"{named}:{target.port}"
     error: Exception | None = None
     for address in target.addresses:
-        request = client.build_request(
+        request = httpx.Request(
             method,
             url.copy_with(host=address, userinfo=b""),
-            headers=headers | {"Host": host},
+            headers=[
+                (name.encode(), value.strip().encode(errors="replace"))
+                for name, value in (headers | {"Host": host}).items()
+            ],
             content=content,
-            extensions={"sni_hostname": target.host},
+            extensions={
+                "sni_hostname": target.host,
+                "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS).as_dict(),
+            },
         )
         try:
-            response = await client.send(request, stream=True)
+            response = await transport.handle_async_request(request)
         except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
             error = failure
             continue
