@@ -15,6 +15,8 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -190,8 +192,7 @@ class EmbeddedPostgres:
         pid = self.postmaster_pid()
         if pid is None:
             return
-        data = str(self.data.resolve())
-        done = self._run(ensure_account(), "pg_ctl", "stop", "-D", data, "-m", mode, "-w", "-t", "20")
+        done = self._run(ensure_account(), "pg_ctl", "stop", "-m", mode, "-w", "-t", "20")
         if done.returncode != 0 and self.postmaster_pid() == pid:
             with contextlib.suppress(psutil.NoSuchProcess):
                 server = psutil.Process(pid)
@@ -203,11 +204,11 @@ class EmbeddedPostgres:
                     server.wait(timeout=5)
 
     def _server_options(self) -> list[str]:
-        # pg_ctl hands -o to a shell, and remembers it for later restarts.
-        quoted = "'" + str(self.directory.resolve() / "postgresql.conf").replace("'", "'\\''") + "'"
-        seconds = str(int(START_SECONDS))
-        data, log = str(self.data.resolve()), str(self.log.resolve())  # the home's own path may be closed to it
-        return ["-D", data, "-l", log, "-w", "-t", seconds, "-o", f"-c config_file={quoted}"]
+        # pg_ctl composes a shell command of these. The home's own path may be closed to the account, hence resolve().
+        data, settings = self.data.resolve(), self.directory.resolve() / "postgresql.conf"
+        options = f"-D {shlex.quote(str(data))} -c config_file={shlex.quote(str(settings))}"
+        log = re.sub(r'(["$`\\])', r"\\\1", str(self.log.resolve()))
+        return ["-l", log, "-w", "-t", str(int(START_SECONDS)), "-o", options]
 
     def _prepare(self, account: Account) -> None:
         """Lay out directories, settings and, the first time, the data."""
@@ -303,7 +304,8 @@ class EmbeddedPostgres:
     def _run(self, account: Account, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a program of the server as ``account``, without the caller's environment and its PG* settings."""
         command = [str(programs_for(account) / program), *arguments]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+        # PGDATA rather than pg_ctl's -D, which does not survive its shell with every name of a directory.
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "PGDATA": str(self.data.resolve())}
         return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,

@@ -21,7 +21,7 @@ from poimen_site.supervisor_guard import SUPERVISED
 COLOURS = (36, 35, 33, 32, 34)
 BACKOFF_SECONDS = (0.2, 1.0, 2.0, 5.0, 10.0)
 STABLE_SECONDS = 30.0  # a process that ran this long starts its backoff afresh
-GRACE_SECONDS = 7.0
+GRACE_SECONDS = 5.5  # with the database after it, everything is gone within ten seconds
 
 
 @dataclass

@@ -1,0 +1,45 @@
+"""Settings: all of them documented, and production refuses what is only safe on one's own machine."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+SOURCE = Path(settings.BASE_DIR) / "poimen_site"
+TABLE = Path(settings.BASE_DIR) / "docs" / "reference" / "settings.md"
+
+
+def test_the_table_names_exactly_the_settings_there_are() -> None:
+    read = set(re.findall(r'env\.\w+\(\s*"(\w+)"', (SOURCE / "settings.py").read_text()))
+    for path in SOURCE.rglob("*.py"):
+        if "tests" not in path.parts:
+            read |= set(re.findall(r'os\.environ\.get\("(\w+)"', path.read_text()))
+    documented = set(re.findall(r"^\| `(\w+)` \|", TABLE.read_text(), re.MULTILINE))
+    assert len(read) > 20
+    assert documented == read
+
+
+@pytest.mark.parametrize(
+    "environment, complaint",
+    [
+        ({}, "POIMEN_SECRET_KEY"),
+        ({"POIMEN_SECRET_KEY": "long and random", "POIMEN_ALLOWED_HOSTS": "*"}, "POIMEN_ALLOWED_HOSTS"),
+        ({"POIMEN_SECRET_KEY": "long and random", "POIMEN_ALLOWED_HOSTS": "poimen.example.org"}, ""),
+    ],
+)
+def test_production_wants_a_key_and_host_names(environment: dict[str, str], complaint: str, tmp_path: Path) -> None:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POIMEN", "DJANGO"))}
+    done = subprocess.run(
+        [sys.executable, "-c", "import poimen_site.settings"],
+        env=inherited | {"ENVIRONMENT": "production", "POIMEN_HOME": str(tmp_path)} | environment,
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode != 0) == bool(complaint)
+    assert complaint in done.stderr
+    assert not list(tmp_path.iterdir())  # nor does it make up a key of its own
