@@ -188,7 +188,7 @@ def age(execution: UUID, by: timedelta) -> None:
 
 def lose_lease(branch: UUID) -> bool:
     """Let a branch look as if its worker had been silent for longer than a lease; says whether there is one."""
-    return 1 == Branch.objects.filter(pk=branch).update(lease_expires_at=_database_now() - timedelta(seconds=1))
+    return Branch.objects.filter(pk=branch).update(lease_expires_at=_database_now() - timedelta(seconds=1)) == 1
 
 
 def _database_now() -> datetime:
