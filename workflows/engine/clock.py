@@ -112,8 +112,9 @@ class Clock:
                 connections["default"].close()  # what the gates use; a broken one must not be used again
 
     def _be_patient(self) -> None:
-        # Workers could not beat either while the database was away or stood still: let them before judging them.
-        self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS
+        # Workers could not beat either while the database was away or stood still: let them before judging them. Two of
+        # their beats long, not a whole lease: a database that keeps crashing must not protect the dead for ever.
+        self._patient_until = time.monotonic() + settings.POIMEN_LEASE_SECONDS / 2
 
     def _lead(self, connection: psycopg.Connection[Any]) -> None:
         leads = False
