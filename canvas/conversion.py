@@ -50,8 +50,7 @@ def state_of(node: Node, config: Mapping[str, Any]) -> dict[str, Any]:
     if node.state_type == "Task":
         state |= {"resource": node.activity, "parameters": given}
     else:
-        # What these states are told stands beside their type; a key they do not know, or that a canvas decides
-        # itself, is reported by the spec's validator or loses against the canvas.
+        # What these states are told stands beside their type.
         state = given | state
     timeout = config.get("_timeout", node.timeout)
     retry = config.get("_retry", node.retry)

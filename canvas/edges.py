@@ -64,26 +64,26 @@ def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
     """
     where = f"edges[{index}]"
     if not isinstance(raw, dict):
-        findings.error("edge-not-an-object", f"{where} must be an object with an id, a source and a target")
+        findings.report("edge-not-an-object", f"{where} must be an object with an id, a source and a target")
         return None
     edge_id = raw.get("id")
     if not isinstance(edge_id, str) or not edge_id or len(edge_id) > MAX_EDGE_ID_LENGTH:
         problem = f"{where}.id must be text of 1 to {MAX_EDGE_ID_LENGTH} characters"
         shown = edge_id[:200].replace("\0", "") if isinstance(edge_id, str) else None
-        findings.error("bad-edge-id", problem, edge_id=shown)
+        findings.report("bad-edge-id", problem, edge_id=shown)
         return None
     faults = list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
     for path, fault in faults[:10]:
-        findings.error("bad-value", f"{path} {fault}", edge_id=edge_id.replace("\0", ""))
+        findings.report("bad-value", f"{path} {fault}", edge_id=edge_id.replace("\0", ""))
     source, target = raw.get("source"), raw.get("target")
     for key, end in (("source", source), ("target", target)):
         if not isinstance(end, str):
-            findings.error("unknown-node", f"{where}.{key} must be the id of a node", edge_id=edge_id)
+            findings.report("unknown-node", f"{where}.{key} must be the id of a node", edge_id=edge_id)
     if faults or not isinstance(source, str) or not isinstance(target, str):
         return None
     data = raw.get("data")
     if data is not None and not isinstance(data, dict):
-        findings.error("bad-data", f"{where}.data must be an object", edge_id=edge_id)
+        findings.report("bad-data", f"{where}.data must be an object", edge_id=edge_id)
         data = None
     return _read_meaning(Edge(index, edge_id, source, target), {**raw, **(data or {})}, findings)
 
@@ -97,21 +97,21 @@ def _read_meaning(edge: Edge, fields: Mapping[str, Any], findings: Findings) -> 
     if relation_type is None or relation_type == "":
         relation_type = RelationType.CONDITIONAL if condition else RelationType.DATA_FLOW
     elif relation_type not in RelationType.values:
-        findings.error(
+        findings.report(
             "unknown-relation-type",
             f"relation_type of {edge.called} is none of {', '.join(RelationType.values)}",
             edge_id=edge.id,
         )
         relation_type = RelationType.CONDITIONAL if condition else RelationType.DATA_FLOW
     elif condition and relation_type != RelationType.CONDITIONAL:
-        findings.error(
+        findings.report(
             "condition-mismatch",
             f"{edge.called} has a condition, but its relation_type is {relation_type}",
             edge_id=edge.id,
             suggestion="set relation_type to conditional, or remove the condition",
         )
     elif relation_type == RelationType.CONDITIONAL and not condition:
-        findings.error(
+        findings.report(
             "missing-condition",
             f"{edge.called} is conditional, but has no condition",
             edge_id=edge.id,
@@ -122,7 +122,7 @@ def _read_meaning(edge: Edge, fields: Mapping[str, Any], findings: Findings) -> 
     if confidence is not None and (
         isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1
     ):
-        findings.error("bad-wording", f"the confidence of {edge.called} must be a number from 0 to 1", edge_id=edge.id)
+        findings.report("bad-wording", f"the confidence of {edge.called} must be a number from 0 to 1", edge_id=edge.id)
         confidence = None
     transformer = wording.get("transformer_needed", fields.get("transformer_needed", ""))
     return Edge(
@@ -140,7 +140,7 @@ def _text(edge: Edge, key: str, value: object, longest: int, findings: Findings)
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > longest:
-        findings.error(
+        findings.report(
             "bad-data", f"{key} of {edge.called} must be text of at most {longest} characters", edge_id=edge.id
         )
         return ""
@@ -151,9 +151,9 @@ def _read_wording(edge: Edge, wording: object, findings: Findings) -> dict[str, 
     if wording is None:
         return {}
     if not isinstance(wording, dict):
-        findings.error("bad-wording", f"relation_wording of {edge.called} must be an object", edge_id=edge.id)
+        findings.report("bad-wording", f"relation_wording of {edge.called} must be an object", edge_id=edge.id)
         return {}
     for key in WORDING_TEXTS:
         if not isinstance(wording.get(key, ""), str):
-            findings.error("bad-wording", f"relation_wording.{key} of {edge.called} must be text", edge_id=edge.id)
+            findings.report("bad-wording", f"relation_wording.{key} of {edge.called} must be text", edge_id=edge.id)
     return dict(wording)

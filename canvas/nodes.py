@@ -24,6 +24,8 @@ MAX_LABEL_LENGTH = 255
 _BY_SPELLING: dict[str, StateType] = {squash(name): name for name in STATE_TYPES}
 _NODE_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_NAME_LENGTH}}}")
 _NODE_SPACING = 120
+# Keys of a state that its node and edges say, not its config.
+_DRAWN_KEYS = frozenset({"name", "type", "comment", "next", "end"})
 # Keys of ``data`` that are not parameters where a flat node gives its parameters in ``data`` itself.
 _DATA_KEYS = frozenset({"label", "activity", "config", "stateType", "timeout", "retry"})
 
@@ -102,32 +104,32 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
     """
     where = f"nodes[{index}]"
     if not isinstance(raw, dict):
-        findings.error("node-not-an-object", f"{where} is {_kind_of(raw)}; a node is an object with an id and a type")
+        findings.report("node-not-an-object", f"{where} is {_kind_of(raw)}; a node is an object with an id and a type")
         return None
     faults = list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
     node_id = _read_id(raw.get("id"), where, findings)
     for path, fault in faults[:10]:
-        findings.error("bad-value", f"{path} {fault}", node_id=node_id)
+        findings.report("bad-value", f"{path} {fault}", node_id=node_id)
     if node_id is None:
         return None
     kind = _read_kind(raw, node_id, catalogue, findings)
     data = raw.get("data")
     if not isinstance(data, dict):
-        findings.error("bad-data", f"{where}.data is {_kind_of(data)}; expected an object", node_id=node_id)
+        findings.report("bad-data", f"{where}.data is {_kind_of(data)}; expected an object", node_id=node_id)
         data = {}
     if not isinstance(raw.get("position"), dict):
         problem = f"{where}.position is {_kind_of(raw.get('position'))}; expected an object with x and y"
-        findings.error("bad-data", problem, node_id=node_id)
+        findings.report("bad-data", problem, node_id=node_id)
     label = data.get("label", node_id)
     if not isinstance(label, str) or len(label) > MAX_LABEL_LENGTH:
         problem = f"{where}.data.label must be text of at most {MAX_LABEL_LENGTH} characters"
-        findings.error("bad-data", problem, node_id=node_id)
+        findings.report("bad-data", problem, node_id=node_id)
         label = node_id
     label = label.strip() or node_id
     config = data.get("config", {})
     if not isinstance(config, dict):
         problem = f"{where}.data.config is {_kind_of(config)}; expected an object of parameters"
-        findings.error("bad-data", problem, node_id=node_id)
+        findings.report("bad-data", problem, node_id=node_id)
         config = {}
     if kind is None or faults:
         return Node(index, node_id, kind or "activity", label, config={})
@@ -135,6 +137,9 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
         return Node(index, node_id, kind, label, config=config)
     state_type = _read_state_type(data, node_id, findings)
     activity = _read_activity(data, node_id, label, catalogue, findings) if state_type == "Task" else ""
+    for key in sorted(_DRAWN_KEYS.intersection(config)) if state_type != "Task" else ():
+        problem = f"{where}.data.config.{key} is decided by the drawing; remove it"
+        findings.report("bad-data", problem, node_id=node_id)
     return Node(
         index, node_id, kind, label, state_type or "Task", activity, config,
         timeout=data.get("timeout"), retry=data.get("retry"),
@@ -144,13 +149,13 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
 def _read_id(node_id: object, where: str, findings: Findings) -> str | None:
     if not isinstance(node_id, str):
         suggestion = f'write "{node_id}", in quotes' if isinstance(node_id, int) else None
-        findings.error(
+        findings.report(
             "bad-node-id", f"{where}.id is {_kind_of(node_id)}; every node needs a text id", suggestion=suggestion
         )
         return None
     if not _NODE_ID.fullmatch(node_id):
         better = re.sub(r"[^A-Za-z0-9_-]+", "-", node_id[:1000])[: limits.MAX_NAME_LENGTH].strip("-")
-        findings.error(
+        findings.report(
             "bad-node-id",
             f"{where}.id {_short(node_id)} cannot name a state: 1 to {limits.MAX_NAME_LENGTH} letters, digits, "
             "'_' and '-' can",
@@ -159,7 +164,7 @@ def _read_id(node_id: object, where: str, findings: Findings) -> str | None:
         )
         return None
     if node_id in RESERVED_IDS:
-        findings.error(
+        findings.report(
             "reserved-node-id",
             f"{where}.id {node_id!r} has a meaning of its own in references",
             node_id=node_id,
@@ -179,7 +184,7 @@ def _read_kind(raw: Mapping[str, Any], node_id: str, catalogue: Catalogue, findi
     else:
         hint = "set it to activity, start or end"
     shown = _short(kind) if isinstance(kind, str) else _kind_of(kind)
-    findings.error(
+    findings.report(
         "unknown-node-type",
         f"the type of node {_short(node_id)} is {shown}, which is neither activity, start or end nor an activity",
         node_id=node_id,
@@ -194,7 +199,7 @@ def _read_state_type(data: Mapping[str, Any], node_id: str, findings: Findings) 
         return "Task"
     found = _BY_SPELLING.get(squash(drawn)) if isinstance(drawn, str) else None
     if found is None:
-        findings.error(
+        findings.report(
             "unknown-state-type",
             f"data.stateType of node {_short(node_id)} is {_short(drawn)}; a canvas knows {', '.join(STATE_TYPES)}",
             node_id=node_id,
@@ -205,7 +210,7 @@ def _read_state_type(data: Mapping[str, Any], node_id: str, findings: Findings) 
 def _read_activity(data: Mapping[str, Any], node_id: str, label: str, catalogue: Catalogue, findings: Findings) -> str:
     drawn = data.get("activity")
     if drawn is None or drawn == "":
-        findings.error(
+        findings.report(
             "missing-activity",
             f'node "{label}" ({node_id}) does not say which activity it runs',
             node_id=node_id,
@@ -213,12 +218,12 @@ def _read_activity(data: Mapping[str, Any], node_id: str, label: str, catalogue:
         )
         return ""
     if not isinstance(drawn, str):
-        findings.error("bad-data", f"data.activity of node {node_id} is {_kind_of(drawn)}; expected a name",
+        findings.report("bad-data", f"data.activity of node {node_id} is {_kind_of(drawn)}; expected a name",
                        node_id=node_id)  # fmt: skip
         return ""
     known = catalogue.find(drawn)
     if known is None:
-        findings.error(
+        findings.report(
             "unknown-activity",
             f"node {_short(node_id)} runs {_short(drawn)}, which is no activity",
             node_id=node_id,

@@ -80,7 +80,7 @@ def _report_missing(node: Node, activity: KnownActivity, name: str, sources: lis
     else:
         why = " and no node before it has an output of that name"
         suggestion = f"set data.config.{name}, for example to ${{workflow.input.{name}}}"
-    findings.error(
+    findings.report(
         "missing-parameter",
         f'{node.called} needs "{name}" for {activity.name}{why}',
         node_id=node.id,

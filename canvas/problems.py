@@ -6,7 +6,7 @@ Owns the shape and the severities of a problem; refuses to decide what is one - 
 import difflib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from workflows.models import WorkflowStatus
 
@@ -14,52 +14,55 @@ from workflows.models import WorkflowStatus
 Severity = Literal["error", "unfinished", "warning"]
 
 # Every code of the canvas's own; what the spec's validator finds in a node keeps the code it has there.
-CODES = {
-    "nodes-not-a-list": "nodes is not an array",
-    "edges-not-a-list": "edges is not an array",
-    "node-not-an-object": "An element of nodes is not an object",
-    "edge-not-an-object": "An element of edges is not an object",
-    "too-many-nodes": "More nodes than a workflow may have states",
-    "too-many-edges": "More edges than five for each node a canvas may have",
-    "too-many-problems": "More problems than are listed",
-    "bad-value": "A NUL character, half a surrogate pair, NaN, or nesting too deep",
-    "bad-data": "A key of a node or edge with a value of another type",
-    "bad-node-id": "An id that is no text, or cannot name a state",
-    "reserved-node-id": "An id that references use for something else",
-    "duplicate-node-id": "Two nodes with one id",
-    "bad-edge-id": "An edge id that is no text, or too long",
-    "duplicate-edge-id": "Two edges with one id",
-    "unknown-node-type": "A type that is neither activity, start or end nor the name of an activity",
-    "unknown-state-type": "A data.stateType that canvases do not know",
-    "missing-activity": "A node that does not say what it runs",
-    "unknown-activity": "A node that runs an activity that does not exist",
-    "no-activity": "Nothing to run",
-    "several-starts": "More than one start node",
-    "no-start": "No start node: what has no incoming edge starts",
-    "no-end": "No end node: what has no outgoing edge ends",
-    "unknown-node": "An edge from or to a node that is not there",
-    "self-loop": "An edge from a node to itself",
-    "duplicate-edge": "Two edges between the same nodes in the same direction",
-    "edge-into-start": "An edge into a start node",
-    "edge-out-of-end": "An edge out of an end node",
-    "cycle": "Edges that go in a circle; nodeIds lists its nodes",
-    "isolated-node": "A node without edges",
-    "several-parts": "Parts of the canvas that are not connected",
-    "unreachable": "A node that no path from the start node leads to",
-    "dead-end": "A last node without an edge to the end nodes there are",
-    "redundant-start-edge": "An edge from the start node that orders nothing",
-    "condition-on-redundant-edge": "A condition on an edge from the start node that orders nothing",
-    "unknown-relation-type": "A relation_type that does not exist",
-    "missing-condition": "A conditional edge without a condition",
-    "condition-mismatch": "A condition on an edge that says it is not conditional",
-    "condition-into-end": "A condition on an edge into an end node",
-    "bad-condition": "A condition that is not understood",
-    "bad-wording": "A relation_wording or confidence of the wrong type",
-    "unknown-reference": "A reference to a node that is not there",
-    "ambiguous-label": "A reference to a label that several nodes have",
-    "reference-not-before": "A reference to a node that does not run before",
-    "reference-may-be-skipped": "A reference to a node that a condition may skip",
-    "missing-parameter": "A required parameter that nothing gives; an input of that name at the start mends it",
+CODES: Final[dict[str, tuple[Severity, str]]] = {
+    "nodes-not-a-list": ("error", "nodes is not an array"),
+    "edges-not-a-list": ("error", "edges is not an array"),
+    "node-not-an-object": ("error", "An element of nodes is not an object"),
+    "edge-not-an-object": ("error", "An element of edges is not an object"),
+    "too-many-nodes": ("error", "More nodes than a workflow may have states"),
+    "too-many-edges": ("error", "More edges than five for each node a canvas may have"),
+    "too-many-problems": ("error", "More problems than are listed"),
+    "bad-value": ("error", "A NUL character, half a surrogate pair, NaN, or nesting too deep"),
+    "bad-data": ("error", "A key of a node or edge with a value of another type"),
+    "bad-node-id": ("error", "An id that is no text, or cannot name a state"),
+    "reserved-node-id": ("error", "An id that references use for something else"),
+    "duplicate-node-id": ("error", "Two nodes with one id"),
+    "bad-edge-id": ("error", "An edge id that is no text, or too long"),
+    "duplicate-edge-id": ("error", "Two edges with one id"),
+    "unknown-node-type": ("error", "A type that is neither activity, start or end nor the name of an activity"),
+    "unknown-state-type": ("error", "A data.stateType that canvases do not know"),
+    "missing-activity": ("error", "A node that does not say what it runs"),
+    "unknown-activity": ("error", "A node that runs an activity that does not exist"),
+    "no-activity": ("error", "Nothing to run"),
+    "several-starts": ("error", "More than one start node"),
+    "no-start": ("warning", "No start node: what has no incoming edge starts"),
+    "no-end": ("warning", "No end node: what has no outgoing edge ends"),
+    "unknown-node": ("error", "An edge from or to a node that is not there"),
+    "self-loop": ("error", "An edge from a node to itself"),
+    "duplicate-edge": ("error", "Two edges between the same nodes in the same direction"),
+    "edge-into-start": ("error", "An edge into a start node"),
+    "edge-out-of-end": ("error", "An edge out of an end node"),
+    "cycle": ("error", "Edges that go in a circle; nodeIds lists its nodes"),
+    "isolated-node": ("unfinished", "A node without edges"),
+    "several-parts": ("unfinished", "Parts of the canvas that are not connected"),
+    "unreachable": ("error", "A node that no path from the start node leads to"),
+    "dead-end": ("warning", "A last node without an edge to the end nodes there are"),
+    "redundant-start-edge": ("warning", "An edge from the start node that orders nothing"),
+    "condition-on-redundant-edge": ("error", "A condition on an edge from the start node that orders nothing"),
+    "unknown-relation-type": ("error", "A relation_type that does not exist"),
+    "missing-condition": ("error", "A conditional edge without a condition"),
+    "condition-mismatch": ("error", "A condition on an edge that says it is not conditional"),
+    "condition-into-end": ("error", "A condition on an edge into an end node"),
+    "bad-condition": ("error", "A condition that is not understood"),
+    "bad-wording": ("error", "A relation_wording or confidence of the wrong type"),
+    "unknown-reference": ("error", "A reference to a node that is not there"),
+    "ambiguous-label": ("error", "A reference to a label that several nodes have"),
+    "reference-not-before": ("error", "A reference to a node that does not run before"),
+    "reference-may-be-skipped": ("warning", "A reference to a node that a condition may skip"),
+    "missing-parameter": (
+        "error",
+        "A required parameter that nothing gives; an input of that name at the start mends it",
+    ),
 }
 
 MAX_PROBLEMS = 1_000
@@ -112,17 +115,9 @@ class Findings:
         else:
             self.dropped += 1
 
-    def error(self, code: str, message: str, **where: Any) -> None:
-        """Add an error."""
-        self.add(Problem(code, message, **where))
-
-    def unfinished(self, code: str, message: str, **where: Any) -> None:
-        """Add what a draft may lack."""
-        self.add(Problem(code, message, "unfinished", **where))
-
-    def warning(self, code: str, message: str, **where: Any) -> None:
-        """Add a warning."""
-        self.add(Problem(code, message, "warning", **where))
+    def report(self, code: str, message: str, **where: Any) -> None:
+        """Add a problem of the canvas's own; how severe it is, its code says."""
+        self.add(Problem(code, message, CODES[code][0], **where))
 
     def did_you_mean(self, name: str, options: Collection[str]) -> str | None:
         """Return ``did you mean X?`` for the option closest to ``name``, or None.

@@ -95,7 +95,9 @@ def _is_current(spec: SpecDocument) -> bool:
 def _recompile(customer: Customer, version: WorkflowVersion) -> SpecDocument | None:
     """Compile the version again and keep the outcome with it: what it is drawn like stays, what runs it is new."""
     compiled = compile_for(customer, version.name, version.nodes, version.edges)
-    version.problems = compiled.rows()
-    version.spec = None if compiled.document is None else store_spec(compiled.document)
-    version.save(update_fields=["problems", "spec"])
-    return version.spec
+    spec = None if compiled.document is None else store_spec(compiled.document)
+    rows = compiled.rows()
+    if rows != version.problems or spec != version.spec:
+        version.problems, version.spec = rows, spec
+        version.save(update_fields=["problems", "spec"])
+    return spec

@@ -75,23 +75,23 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
 
 def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list[Node]:
     if not isinstance(nodes, list):
-        findings.error("nodes-not-a-list", "nodes must be an array of objects")
+        findings.report("nodes-not-a-list", "nodes must be an array of objects")
         return []
     if len(nodes) > MAX_NODES:
-        findings.error("too-many-nodes", f"there are {len(nodes)} nodes; a canvas may have {MAX_NODES}")
+        findings.report("too-many-nodes", f"there are {len(nodes)} nodes; a canvas may have {MAX_NODES}")
         return []
     found = [read_node(raw, i, catalogue, findings) for i, raw in enumerate(fill_nodes(nodes, catalogue))]
     read = [node for node in found if node is not None]
     for node_id, count in Counter(node.id for node in read).items():
         if count > 1:
-            findings.error(
+            findings.report(
                 "duplicate-node-id",
                 f'{count} nodes have the id "{node_id}"',
                 node_id=node_id,
                 suggestion="give each node an id of its own",
             )
     if not any(node.kind == "activity" for node in read):
-        findings.error(
+        findings.report(
             "no-activity", "there is nothing to run on the canvas", suggestion="add at least one activity node"
         )
     return read
@@ -100,24 +100,24 @@ def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list
 def _check_ends(nodes: Iterable[Node], findings: Findings) -> None:
     starts = [node for node in nodes if node.kind == "start"]
     for extra in starts[1:]:
-        findings.error(
+        findings.report(
             "several-starts",
             f"there are {len(starts)} start nodes; a canvas has one",
             node_id=extra.id,
             suggestion="remove it and draw its edges from the first one",
         )
     if not starts:
-        findings.warning("no-start", "there is no start node: nodes without an incoming edge start")
+        findings.report("no-start", "there is no start node: nodes without an incoming edge start")
     if not any(node.kind == "end" for node in nodes):
-        findings.warning("no-end", "there is no end node: nodes without an outgoing edge end")
+        findings.report("no-end", "there is no end node: nodes without an outgoing edge end")
 
 
 def _read_edges(edges: object, findings: Findings) -> tuple[list[Edge], bool]:
     if not isinstance(edges, list):
-        findings.error("edges-not-a-list", "edges must be an array of objects")
+        findings.report("edges-not-a-list", "edges must be an array of objects")
         return [], False
     if len(edges) > MAX_EDGES:
-        findings.error("too-many-edges", f"there are {len(edges)} edges; a canvas may have {MAX_EDGES}")
+        findings.report("too-many-edges", f"there are {len(edges)} edges; a canvas may have {MAX_EDGES}")
         return [], False
     found = [read_edge(raw, i, findings) for i, raw in enumerate(fill_edges(edges))]
     return [edge for edge in found if edge is not None], None not in found
@@ -130,7 +130,7 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
     """Return the edges that join two nodes in a legal way, and whether every edge has two known ends."""
     for edge_id, count in Counter(edge.id for edge in edges).items():
         if count > 1:
-            findings.error("duplicate-edge-id", f'{count} edges have the id "{edge_id}"', edge_id=edge_id)
+            findings.report("duplicate-edge-id", f'{count} edges have the id "{edge_id}"', edge_id=edge_id)
     legal: dict[str, Edge] = {}
     pairs: dict[tuple[str, str], str] = {}
     all_have_ends = True
@@ -138,7 +138,7 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
         unknown = [end for end in (edge.source, edge.target) if end not in by_id]
         for name in unknown:
             all_have_ends = False
-            findings.error(
+            findings.report(
                 "unknown-node",
                 f'{edge.called} names "{name[:200]}", which is no node',
                 edge_id=edge.id,
@@ -149,13 +149,13 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
         source, target = by_id[edge.source], by_id[edge.target]
         known_pair = pairs.setdefault((edge.source, edge.target), edge.id)
         if source is target:
-            findings.error("self-loop", f"{edge.called} leads back to its own node", edge_id=edge.id)
+            findings.report("self-loop", f"{edge.called} leads back to its own node", edge_id=edge.id)
         elif target.kind == "start":
-            findings.error("edge-into-start", f"{edge.called} leads into a start node", edge_id=edge.id)
+            findings.report("edge-into-start", f"{edge.called} leads into a start node", edge_id=edge.id)
         elif source.kind == "end":
-            findings.error("edge-out-of-end", f"{edge.called} leaves an end node", edge_id=edge.id)
+            findings.report("edge-out-of-end", f"{edge.called} leaves an end node", edge_id=edge.id)
         elif known_pair != edge.id:
-            findings.error(
+            findings.report(
                 "duplicate-edge",
                 f'{edge.called} is drawn twice; the other one is "{known_pair}"',
                 edge_id=edge.id,
@@ -164,7 +164,7 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
         else:
             legal[edge.id] = edge
             if edge.condition and target.kind == "end":
-                findings.error(
+                findings.report(
                     "condition-into-end",
                     f"{edge.called} has a condition, but an end node runs nothing that could be left out",
                     edge_id=edge.id,
@@ -176,7 +176,7 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
 def _report_cycle(cycle: list[str], by_id: Mapping[str, Node], findings: Findings) -> None:
     shown = [by_id[node].called for node in cycle[:_NAMES_SHOWN]]
     more = [f"{len(cycle) - _NAMES_SHOWN} more"] if len(cycle) > _NAMES_SHOWN else []
-    findings.error(
+    findings.report(
         "cycle",
         f"the edges go in a circle: {' → '.join([*shown, *more, shown[0]])}",
         node_id=cycle[0],
@@ -189,14 +189,14 @@ def _check_entries(graph: Graph, findings: Findings) -> None:
     for node in graph.order:
         for edge in graph.entries[node.id] if graph.inputs[node.id] else ():
             if edge.condition:
-                findings.error(
+                findings.report(
                     "condition-on-redundant-edge",
                     f"{edge.called} has a condition, but {node.called} has other incoming edges and waits for those",
                     edge_id=edge.id,
                     suggestion="remove this edge, or put the condition on the others",
                 )
             else:
-                findings.warning(
+                findings.report(
                     "redundant-start-edge",
                     f"{edge.called} changes nothing: {node.called} waits for its other incoming edges",
                     edge_id=edge.id,
@@ -211,7 +211,7 @@ def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings
     alone = [node for node in nodes if not drawn.degree(node.id)] if len(nodes) > 1 else []
     for node in alone:
         what = "activity" if node.kind == "activity" else f"{node.kind} node"
-        findings.unfinished(
+        findings.report(
             "isolated-node",
             f"the {what} {node.called} has no edges",
             node_id=node.id,
@@ -220,7 +220,7 @@ def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings
     groups = [sorted(group) for group in networkx.connected_components(drawn) if len(group) > 1]
     if len(groups) > 1:
         firsts = ", ".join(by_id[group[0]].called for group in groups[:_NAMES_SHOWN])
-        findings.unfinished(
+        findings.report(
             "several-parts",
             f"the canvas falls into {len(groups)} parts that are not connected; they hold {firsts}",
             suggestion="connect the parts, for example from a start node",
@@ -232,7 +232,7 @@ def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings
         leaving = {edge.source for edge in canvas.edges}
         for node in canvas.nodes:
             if node.id not in leaving and node.id not in isolated:
-                findings.warning(
+                findings.report(
                     "dead-end", f"{node.called} has no edge to an end node; it ends there all the same", node_id=node.id
                 )
 
@@ -243,7 +243,7 @@ def _check_reachable(graph: Graph, isolated: set[str], findings: Findings) -> No
         if graph.entries[node.id] or any(edge.source in reached for edge in graph.inputs[node.id]):
             reached.add(node.id)
         elif node.id not in isolated:
-            findings.error(
+            findings.report(
                 "unreachable",
                 f"{node.called} cannot be reached from the start node",
                 node_id=node.id,
@@ -266,7 +266,7 @@ def _check_references(canvas: Canvas, by_id: Mapping[str, Node], findings: Findi
 
         def unknown(fault: UnknownName, node: Node = node) -> None:
             hint = findings.did_you_mean(fault.name, known_names)
-            findings.error(fault.code, f"{node.called}: {fault}", node_id=node.id, suggestion=hint)
+            findings.report(fault.code, f"{node.called}: {fault}", node_id=node.id, suggestion=hint)
 
         config = names.rewrite(dict(node.config or {}), used, unknown)
         # Of two nodes with one id the first counts.
@@ -287,18 +287,18 @@ def _check_use(graph: Graph | None, use: Use, node: Node, findings: Findings, ed
     if use.node == node.id:
         # The condition of an edge may read the node it leaves: that one has run by then.
         if edge is None:
-            findings.error("reference-not-before", f"{reader}: {use.text} reads the node's own output", **where)
+            findings.report("reference-not-before", f"{reader}: {use.text} reads the node's own output", **where)
     elif graph is None:
         return
     elif not graph.is_before(use.node, node.id):
-        findings.error(
+        findings.report(
             "reference-not-before",
             f"{reader}: {use.text} reads a node that is not certain to run before it",
             suggestion=f"draw a path of edges from {use.node} to {node.id}",
             **where,
         )
     elif not use.has_default and not graph.runs_before(use.node, node.id):
-        findings.warning(
+        findings.report(
             "reference-may-be-skipped",
             f"{reader}: {use.text} fails when {use.node} was skipped",
             suggestion="give it a default, as in ${Node.output.field:-none}",
@@ -314,7 +314,7 @@ def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: 
         if source.kind == "activity":
             _check_use(canvas.graph, use, source, findings, edge)
         else:
-            findings.error(
+            findings.report(
                 "reference-not-before", f"{edge.called}: {use.text} is read before any node has run", edge_id=edge.id
             )
 
@@ -322,9 +322,9 @@ def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: 
         canvas.conditions[edge.id] = compile_condition(edge.condition, output, names, used)
     except UnknownName as fault:
         hint = findings.did_you_mean(fault.name, names.ids)
-        findings.error(fault.code, f"{edge.called}: {fault}", edge_id=edge.id, suggestion=hint)
+        findings.report(fault.code, f"{edge.called}: {fault}", edge_id=edge.id, suggestion=hint)
     except ValueError as fault:
-        findings.error(
+        findings.report(
             "bad-condition",
             f"the condition of {edge.called} is not understood: {fault}",
             edge_id=edge.id,
@@ -334,7 +334,7 @@ def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: 
 
 def _compile_else(canvas: Canvas, edge: Edge, siblings: list[Edge], findings: Findings) -> None:
     if not siblings:
-        findings.error(
+        findings.report(
             "bad-condition",
             f"{edge.called} is taken when no other condition of its node holds, but there is no other",
             edge_id=edge.id,
