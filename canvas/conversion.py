@@ -11,7 +11,7 @@ from canvas.catalogue import Catalogue
 from canvas.edges import Edge
 from canvas.graph import Graph
 from canvas.names import quoted
-from canvas.nodes import Node
+from canvas.nodes import DRAWN_KEYS, Node
 from canvas.parameters import OVERRIDES
 from canvas.validation import Canvas
 from workflows.spec import limits
@@ -51,7 +51,7 @@ def state_of(node: Node, config: Mapping[str, Any]) -> dict[str, Any]:
         state |= {"resource": node.activity, "parameters": given}
     else:
         # What these states are told stands beside their type.
-        state = given | state
+        state = {key: value for key, value in given.items() if key not in DRAWN_KEYS} | state
     timeout = config.get("_timeout", node.timeout)
     retry = config.get("_retry", node.retry)
     if timeout is not None:

@@ -25,7 +25,7 @@ _BY_SPELLING: dict[str, StateType] = {squash(name): name for name in STATE_TYPES
 _NODE_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_NAME_LENGTH}}}")
 _NODE_SPACING = 120
 # Keys of a state that its node and edges say, not its config.
-_DRAWN_KEYS = frozenset({"name", "type", "comment", "next", "end"})
+DRAWN_KEYS = frozenset({"name", "type", "comment", "next", "end"})
 # Keys of ``data`` that are not parameters where a flat node gives its parameters in ``data`` itself.
 _DATA_KEYS = frozenset({"label", "activity", "config", "stateType", "timeout", "retry"})
 
@@ -137,7 +137,7 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
         return Node(index, node_id, kind, label, config=config)
     state_type = _read_state_type(data, node_id, findings)
     activity = _read_activity(data, node_id, label, catalogue, findings) if state_type == "Task" else ""
-    for key in sorted(_DRAWN_KEYS.intersection(config)) if state_type != "Task" else ():
+    for key in sorted(DRAWN_KEYS.intersection(config)) if state_type != "Task" else ():
         problem = f"{where}.data.config.{key} is decided by the drawing; remove it"
         findings.report("bad-data", problem, node_id=node_id)
     return Node(
