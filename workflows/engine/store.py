@@ -98,6 +98,7 @@ class Store:
 
         Repeating is safe: every write is guarded by epoch and sequence, see :meth:`_was_ours`.
         """
+        is_waiting = False
         while True:
             try:
                 held = getattr(self._thread, "connection", None)
@@ -108,10 +109,9 @@ class Store:
             except AWAY as error:
                 if self._is_stopping():
                     raise Stopping from error
-                log.warning(
-                    "the database is away (%s); waiting for it",
-                    str(error).strip().partition("\n")[0],
-                )
+                if not is_waiting:
+                    log.warning("the database is away (%s); waiting for it", str(error).strip().partition("\n")[0])
+                is_waiting = True
                 time.sleep(_RETRY_SECONDS)
 
     @contextmanager
