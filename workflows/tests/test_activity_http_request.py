@@ -423,6 +423,12 @@ def test_an_answer_that_breaks_off_may_be_tried_again(case: Case, server: Server
     assert failed.value.retryable
 
 
+def test_an_answer_that_cannot_be_decompressed_may_be_tried_again(case: Case, server: Server) -> None:
+    server.answers["/x"] = Answer(headers={"Content-Encoding": "gzip"}, body=b"no gzip at all")
+    with pytest.raises(ActivityError, match="broke off its answer"):
+        request(case, f"{server.url}/x")
+
+
 def test_what_is_not_http_is_an_error_of_the_server(case: Case, settings: Settings) -> None:
     settings.POIMEN_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]
     with socket.create_server(("127.0.0.1", 0)) as listening:
