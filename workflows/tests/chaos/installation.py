@@ -75,7 +75,7 @@ class Installation:
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Read from the database."""
         with psycopg.connect(self.postgres.url, autocommit=True, connect_timeout=5) as connection:
-            return connection.execute(sql, parameters).fetchall()  # type: ignore[arg-type]
+            return connection.execute(sql, parameters).fetchall()
 
     def processes(self) -> list[psutil.Process]:
         """Every living process of the installation but the database's."""
