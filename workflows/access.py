@@ -93,7 +93,7 @@ def role_required(needed: Role, *, read: Role | None = None) -> type[BasePermiss
 
     class RolePermission(BasePermission):
         def has_permission(self, request: Request, view: Any) -> bool:
-            if not request.user or not request.user.is_authenticated:
+            if not request.user.is_authenticated:
                 return False
             wanted = read if read is not None and request.method in SAFE_METHODS else needed
             access = access_of(request)
@@ -130,8 +130,8 @@ class BearerAuthentication(JWTAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Token] | None:
         """Return ``(user, token)``, or ``None`` without a bearer token; raises 401 for a bad one."""
         header = self.get_header(request)
-        raw_token = None if header is None else self.get_raw_token(header)
-        if raw_token is None:
+        raw_token: bytes | None = None if header is None else self.get_raw_token(header)
+        if not raw_token:
             return None
         token = self.get_validated_token(raw_token)
         memberships = _memberships_of(token)

@@ -72,7 +72,7 @@ def test_the_server_is_durable_and_has_what_poimen_needs(home: Path) -> None:
     server.start()
     with psycopg.connect(server.url, autocommit=True) as connection:
         shown = {
-            name: connection.execute(f"SHOW {name}").fetchone()  # type: ignore[arg-type]
+            name: connection.execute(f"SHOW {name}").fetchone()
             for name in ("fsync", "synchronous_commit", "max_connections", "listen_addresses", "server_encoding")
         }
         connection.execute("CREATE EXTENSION vector")
@@ -163,7 +163,7 @@ def test_no_other_local_user_gets_in(home: Path) -> None:
     server = EmbeddedPostgres(home)
     server.start()
     nobody = pwd.getpwnam("nobody")
-    command = [server.bin_dir / "psql", server.url, "-c", "SELECT 1"]
+    command = [str(server.bin_dir / "psql"), server.url, "-c", "SELECT 1"]
     tried = subprocess.run(command, user=nobody.pw_uid, capture_output=True, text=True, cwd="/")
     assert tried.returncode != 0
     # Not even where the directory is no obstacle: the server asks the kernel who is there.

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -102,6 +103,11 @@ class Installation:
                     return child
         return None
 
+    def replaced(self, command: str, pid: int) -> bool:
+        """Whether ``manage.py <command>`` runs as another process than ``pid``."""
+        found = self.service(command)
+        return found is not None and found.pid != pid
+
     def stop(self) -> float:
         """Stop by SIGTERM; returns how many seconds it took."""
         assert self.process is not None
@@ -156,7 +162,7 @@ def test_what_dies_comes_back_and_others_are_refused(installation: Installation)
         victim = installation.service(command)
         assert victim is not None
         victim.kill()
-        until(lambda c=command, v=victim: (found := installation.service(c)) is not None and found.pid != v.pid)
+        until(partial(installation.replaced, command, victim.pid))
     server = EmbeddedPostgres(installation.home)
     pid = server.postmaster_pid()
     assert pid is not None

@@ -80,9 +80,7 @@ class Launcher:
         if line.cancelled.is_set():
             stop.set()
 
-    async def _attend(
-        self, line: Line, activity: Activity, parameters: Any, run: Launch, stop: asyncio.Event
-    ) -> None:
+    async def _attend(self, line: Line, activity: Activity, parameters: Any, run: Launch, stop: asyncio.Event) -> None:
         reports = _Reports(self._store, line)
         flusher = self._loop.create_task(reports.flush_forever())
         work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
@@ -144,9 +142,7 @@ class Launcher:
             # Either would end the loop, and every other activity with it.
             raise outcomes.failure_of(error) from error
 
-    async def _in_time(
-        self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports", stop: asyncio.Event
-    ) -> Any:
+    async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports", stop: asyncio.Event) -> Any:
         """The result of ``work``; raises :class:`_TooLate` past its timeout or its heartbeat's silence.
 
         Raises :class:`_Asked` once ``stop`` is set.

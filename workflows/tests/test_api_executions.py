@@ -242,7 +242,7 @@ def test_states_show_every_attempt_a_page_at_a_time(engine: Engine) -> None:
     assert runs["Bad"]["error"]["name"] == "ReferenceError"
     assert runs["Bad"]["next"] == "Last"
     collected: list[int] = []
-    after = 0
+    after: int | None = 0
     while after is not None:
         page = client.get(f"{path}?limit=2&after={after}").json()
         assert len(page["states"]) <= 2
