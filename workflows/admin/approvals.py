@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from workflows import approvals
 from workflows.admin import display
+from workflows.admin.history import LARGE_COLUMNS
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.models import ApprovalGate, ApprovalVote, Role
 from workflows.models.approval import GateStatus
@@ -84,7 +85,7 @@ class ApprovalGateAdmin(ScopedAdmin):
         """Bring votes and voters along."""
         votes = ApprovalVote.objects.select_related("user").order_by("voted_at")
         rows: QuerySet[Any] = super().get_queryset(request).prefetch_related(Prefetch("votes", votes))
-        return rows
+        return rows.defer(*(f"execution__{name}" for name in LARGE_COLUMNS))
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Add the user's own vote, and leave out the status where it is the same for all."""

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from workflows import control, submission
 from workflows.admin import display
 from workflows.admin.execution_story import story_of
+from workflows.admin.history import LARGE_COLUMNS
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.api.executions import current_states_of
 from workflows.models import Execution, ExecutionStatus, Role
@@ -81,7 +82,7 @@ class ExecutionAdmin(ScopedAdmin):
         rows = super().get_queryset(request)
         match = request.resolver_match
         if match is not None and str(match.url_name).endswith("_changelist"):
-            return rows.defer("inputs", "output", "error", "errors")
+            return rows.defer(*LARGE_COLUMNS)
         return rows.select_related(
             "customer", "workflow", "workflow_version", "spec", "parent", "rerun_of", "continued_from"
         )
