@@ -130,9 +130,8 @@ class BearerAuthentication(JWTAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Token] | None:
         """Return ``(user, token)``, or ``None`` without a bearer token; raises 401 for a bad one."""
         header = self.get_header(request)
-        # The stubs say bytes; an empty header value gives None.
-        raw_token: Any = None if header is None else self.get_raw_token(header)
-        if raw_token is None:
+        raw_token = self.get_raw_token(header) if header else None
+        if not raw_token:
             return None
         token = self.get_validated_token(raw_token)
         memberships = _memberships_of(token)

@@ -13,7 +13,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from workflows.engine.json_text import dumps
-from workflows.errors import LimitExceeded, PermanentError
+from workflows.errors import LimitExceeded, PermanentError, WorkflowError
 from workflows.spec.limits import MAX_INLINE_OUTPUT_BYTES, MAX_OUTPUT_BYTES
 
 KEY = "$artifact"
@@ -23,7 +23,7 @@ _SURELY_SMALL = 64
 def keep_small(execution: UUID, value: Any) -> Any:
     """Return ``value``, or a reference to it if its JSON is larger than 256 KiB.
 
-    Raises :class:`LimitExceeded` above 32 MiB and :class:`PermanentError` for what is no JSON.
+    Raises ``StorageFailed``, which another attempt may mend, :class:`LimitExceeded` above 32 MiB and :class:`PermanentError` for what is no JSON.
     """
     if _is_tiny(value) or (
         isinstance(value, dict)
@@ -43,8 +43,11 @@ def keep_small(execution: UUID, value: Any) -> Any:
         )
     digest = hashlib.sha256(data).hexdigest()
     name = f"{execution}/outputs/{digest}.json"
-    if not default_storage.exists(name):
-        default_storage.save(name, ContentFile(data))
+    try:
+        if not default_storage.exists(name):
+            default_storage.save(name, ContentFile(data))
+    except OSError as error:
+        raise WorkflowError(f"the output cannot be stored: {error.strerror or error}", name="StorageFailed") from None
     return {KEY: name, "bytes": len(data), "sha256": digest}
 
 
