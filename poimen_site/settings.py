@@ -214,6 +214,7 @@ LOGGING = {
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # What these say about themselves at INFO is noise beside what the work has to say.
-    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx")},
+    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx")}
+    | {"psycopg.pool": {"level": "ERROR"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
 }

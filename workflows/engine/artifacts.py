@@ -23,7 +23,8 @@ _SURELY_SMALL = 64
 def keep_small(execution: UUID, value: Any) -> Any:
     """Return ``value``, or a reference to it if its JSON is larger than 256 KiB.
 
-    Raises ``StorageFailed``, which another attempt may mend, :class:`LimitExceeded` above 32 MiB and :class:`PermanentError` for what is no JSON.
+    Raises ``StorageFailed``, which another attempt may mend, :class:`LimitExceeded` above 32 MiB and
+    :class:`PermanentError` for what is no JSON.
     """
     if _is_tiny(value) or (
         isinstance(value, dict)
