@@ -229,7 +229,7 @@ def test_names_that_look_like_options_are_only_names(case: Case, tree: Path) -> 
 
 def test_the_repository_cannot_switch_the_linter_off_or_run_code_in_it(case: Case, tree: Path, tmp_path: Path) -> None:
     owned = f"open({str(tmp_path / 'owned')!r}, 'w')\n"
-    write(tree, {"pyproject.toml": '[tool.ruff]\nexclude = ["*"]\n', "a.py": "import os\n"})
+    write(tree, {"pyproject.toml": '[tool.ruff.lint.per-file-ignores]\n"*" = ["F401"]\n', "a.py": "import os\n"})
     write(tree, {"ruff.py": owned, "json.py": owned, "ruff/__init__.py": owned, "ruff/__main__.py": owned})
     assert "a.py:1: `os` imported but unused (ruff F401)" in analyze(case)["issues"]
     assert not (tmp_path / "owned").exists()

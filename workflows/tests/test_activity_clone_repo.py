@@ -341,6 +341,19 @@ def test_a_repository_made_by_an_activity_cannot_lend_from_outside(case: Case, s
             clone(case, repo=name)
 
 
+def test_a_git_file_in_a_root_leads_outside_only_if_the_repository_knows_of_it(
+    case: Case, source: Path, root: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "-q", str(source), "outside")
+    forged = root / "forged"
+    forged.mkdir()
+    (forged / ".git").write_text(f"gitdir: {tmp_path}/outside/.git\n")
+    with pytest.raises(PermanentError, match="keeps its repository outside the allowed directories"):
+        clone(case, repo=str(forged))
+    git(tmp_path / "outside", "worktree", "add", "-q", "-b", "known", str(root / "known"))
+    assert clone(case, repo=str(root / "known"), branch="known")["branch"] == "known"
+
+
 def test_neither_hooks_nor_filters_nor_submodules_of_the_source_do_anything(
     case: Case, source: Path, root: Path, tmp_path: Path
 ) -> None:

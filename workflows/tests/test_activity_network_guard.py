@@ -60,7 +60,9 @@ def test_what_is_not_public_is_refused_however_it_is_written(url: str) -> None:
     assert "password" not in str(refused.value)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "64:ff9b::808:808"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
+)
 def test_public_addresses_pass(address: str) -> None:
     assert why_forbidden(ipaddress.ip_address(address)) is None
 

@@ -116,13 +116,15 @@ def test_the_secret_is_nowhere_in_what_comes_out(case: Case, tree: Path) -> None
         tree,
         {
             "a.py": f"{PASS} = '{PASSWORD}'\n\n\ndef f({PASS}='{PASSWORD}'):\n    g({PASS}='{PASSWORD}')\n",
+            "only-bandit.py": f"token = '{PASSWORD}'\n",
             "b.js": f"const {PASS}='{PASSWORD}';\nconst url = 'https://me:{PASSWORD}@example.org/';\n",
             "c.env": f"{KEY.upper()}={PASSWORD}\nAWS={AWS_KEY}\n",
             f"d-{PASS}.yml": f"{PASS}: {PASSWORD}\n",
         },
     )
     output = scan(case, severity="low")
-    assert len(output["vulnerabilities"]) >= 6
+    assert len(output["vulnerabilities"]) >= 7
+    assert ("only-bandit.py", 1, "high") in found(output)
     for value in (PASSWORD, AWS_KEY):
         assert value not in json.dumps(output)
         assert value not in case.said
