@@ -213,8 +213,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # What these say about themselves at INFO is noise beside what the work has to say.
-    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx")}
+    # What these say about themselves at INFO is noise beside what the work has to say; httpcore even tells headers.
+    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}
     | {"psycopg.pool": {"level": "ERROR"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
 }

@@ -29,6 +29,7 @@ Owner = Customer | UUID | str
 
 MASK = "***"
 PREFIX = "secret:"
+SHORTEST = 6  # characters of a secret that is looked for in texts
 _CONTAINERS = (dict, list)
 
 _HANDLE = re.compile(r"secret:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
@@ -88,9 +89,14 @@ def reveal(value: Any, customer: Owner) -> Any:
     secret:...``) becomes text. Raises :class:`SecretError` naming the handle, never the value, for one that is
     unknown, expired, another customer's, or encrypted with a key that is not configured any more.
     """
+    return reveal_known(value, customer)[0]
+
+
+def reveal_known(value: Any, customer: Owner) -> tuple[Any, Mapping[str, str]]:
+    """Return what :func:`reveal` does, and the revealed texts with their handles, for :func:`conceal`."""
     wanted = _handles_in(value)
     if not wanted:
-        return value
+        return value, {}
     known = _load(_id_of(customer), wanted)
 
     def replaced(_name: str, item: Any) -> Any:
@@ -100,6 +106,23 @@ def reveal(value: Any, customer: Owner) -> Any:
         if whole is not None:
             return known[whole[1]]
         return _HANDLE.sub(lambda match: _as_text(known[match[1]]), item)
+
+    texts = {_as_text(secret): f"{PREFIX}{key}" for key, secret in known.items()}
+    return _rewritten(value, replaced), {text: handle for text, handle in texts.items() if len(text) >= SHORTEST}
+
+
+def conceal(value: Any, known: Mapping[str, str]) -> Any:
+    """Return JSON ``value`` with every text of ``known`` replaced by its handle, wherever it stands.
+
+    This is for what an activity says and gives back: it may repeat a secret under any name. Secrets of fewer than
+    six characters are left alone, since they occur by chance. The same object when there is nothing to conceal.
+    """
+    if not known:
+        return value
+    longest_first = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+
+    def replaced(_name: str, item: Any) -> Any:
+        return longest_first.sub(lambda match: known[match[0]], item) if isinstance(item, str) else item
 
     return _rewritten(value, replaced)
 

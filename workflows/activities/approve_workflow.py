@@ -41,6 +41,7 @@ class ApproveWorkflowOutput(Fields):
     backoff=1.0,
     isolation="inline",
     notes="Waits for people; cannot be retried.",
+    takes_secrets=False,
 )
 def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> ApproveWorkflowOutput | Suspended:
     """Opens an approval gate and goes on once it is decided or expired."""

@@ -51,6 +51,7 @@ class GenerateReportOutput(Fields):
     max_attempts=1,
     backoff=1.0,
     dependencies=("AnalyzeCodeActivity", "SecurityScanActivity"),
+    takes_secrets=False,
 )
 def generate_report(input: GenerateReportInput, context: ActivityContext) -> GenerateReportOutput:
     """Writes a Markdown, HTML or JSON report of an analysis and a security scan."""

@@ -48,6 +48,7 @@ class Activity:
     notes: str = ""
     internal: bool = False
     max_concurrency: int | None = None
+    takes_secrets: bool = True
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -137,6 +138,7 @@ def activity(
     notes: str = "",
     internal: bool = False,
     max_concurrency: int | None = None,
+    takes_secrets: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function under ``name``.
 
@@ -144,7 +146,8 @@ def activity(
     ``OutputModel | Suspended``); the schemas come from these annotations, the description from the docstring.
     ``timeout`` is the start-to-close default in duration text. ``max_attempts`` counts the first try; left out it is
     3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
-    in a ``process`` unless ``isolation`` says ``inline``. Raises ``TypeError`` for a function without annotations.
+    in a ``process`` unless ``isolation`` says ``inline``. Activities that show people what they are given say
+    ``takes_secrets=False`` and get handles where others get the secrets. Raises ``TypeError`` without annotations.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,6 +173,7 @@ def activity(
                 notes=notes,
                 internal=internal,
                 max_concurrency=max_concurrency,
+                takes_secrets=takes_secrets,
             )
         )
         return function

@@ -5,7 +5,7 @@ time is handed to the pump, which calls ``resume`` with the result.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -199,7 +199,9 @@ class Driver:
         activity = step.activity
         parameters = step.templates["parameters"].resolve(LineScope(line))
         given = secrets.mask(parameters)
-        parameters = secrets.reveal(parameters, line.execution.customer)
+        line.hidden = {}
+        if activity.takes_secrets:
+            parameters, line.hidden = secrets.reveal_known(parameters, line.execution.customer)
         signal = waits.awaited_signal(self.store, line)
         resumed = None
         if line.waiting_for == "activity":
@@ -269,9 +271,11 @@ class Driver:
             self.store.release(line, lost_attempts=1)
             self.host.wake()
             return False
+        if line.hidden and error is not None:
+            error = _concealed(error, line.hidden)
         try:
             if error is None:
-                output = secrets.seal(finished.output, line.execution.customer)
+                output = secrets.seal(secrets.conceal(finished.output, line.hidden), line.execution.customer)
                 outcome = outcomes.succeeded(line, output, given=given, started=started)
                 if finished.signal is not None:
                     return waits.WithSignal(outcome, finished.signal)
@@ -364,3 +368,12 @@ class Driver:
             line.others_transitions = self.store.transitions_of_others(line)
         if made + line.others_transitions >= most:
             raise LimitExceeded(f"the execution has made {most:,} transitions, which is its limit (maxTransitions)")
+
+
+def _concealed(error: BaseException, hidden: Mapping[str, str]) -> WorkflowError:
+    """The failure without the secrets that the activity was given."""
+    failure = outcomes.failure_of(error)
+    failure.message = secrets.conceal(failure.message, hidden)
+    failure.details = secrets.conceal(failure.details, hidden)
+    failure.args = (failure.message,)
+    return failure

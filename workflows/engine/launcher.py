@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from workflows import secrets
 from workflows.activities.context import ActivityContext, Report
 from workflows.activities.registry import Activity
 from workflows.engine import outcomes, waits
@@ -220,9 +221,9 @@ class _Reports:
             {
                 "node_id": self._line.state,
                 "level": report.level,
-                "message": report.message,
+                "message": secrets.conceal(report.message, self._line.hidden),
                 "event": "activity.log" if report.percent is None else "activity.progress",
-                "fields": fields or None,
+                "fields": secrets.conceal(fields, self._line.hidden) or None,
                 "logged_at": report.at.isoformat(),
             }
         )

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from workflows import secrets
 from workflows.activities.context import Identity
 from workflows.engine.program import Program, Step
 
@@ -79,6 +80,7 @@ class Line:
     is_lost: bool = False
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_stop: Callable[[], None] | None = None
+    hidden: Mapping[str, str] = field(default_factory=dict)  # secrets the activity was given, with their handles
     is_announced: bool = False  # the log says already that the state under the cursor has started
     _previous: Any = _UNKNOWN
     _texts: tuple[str, str, str] | None = None
@@ -123,7 +125,7 @@ class Line:
             stored_variables=variables, visit=1, attempt=1, failures=0, interruptions=0, first_previous=None,
             caught=None, waiting_for="", wait_signal="", wake_at=None, is_due=False, stop="", was_waiting=False,
             others_transitions=0, entered_at=datetime.now(UTC), outputs={}, loaded=False, runs=[], logs=[],
-            is_lost=False, cancelled=threading.Event(), on_stop=None, is_announced=False,
+            is_lost=False, cancelled=threading.Event(), on_stop=None, is_announced=False, hidden={},
             _previous=_UNKNOWN, _texts=None,
         )  # fmt: skip
 
@@ -143,8 +145,8 @@ class Line:
                 "node_id": self.state,
                 "level": level,
                 "event": event,
-                "message": message,
-                "fields": fields or None,
+                "message": secrets.conceal(message, self.hidden),
+                "fields": secrets.conceal(fields, self.hidden) or None,
                 "logged_at": datetime.now(UTC).isoformat(),
             }
         )
