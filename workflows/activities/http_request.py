@@ -89,6 +89,7 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
             response, body = await _send(transport, method, target, headers, content)
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location or _is_expected(response.status_code, input):
+                context.info(f"{method} {redact(url)} answered {response.status_code}", bytes=len(body))
                 return _judged(input, response, body)
             following = _following(url, location)
             context.debug("redirected", to=redact(following))
