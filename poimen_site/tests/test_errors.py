@@ -18,7 +18,7 @@ def post(body: str | bytes, content_type: str = JSON) -> Any:
 @pytest.mark.parametrize(
     "body, said",
     [
-        ("", "Invalid JSON: Expecting value"),
+        ("", "username: This field is required."),
         ('{"username": ', "Invalid JSON: Expecting value: line 1 column 14"),
         ('{"username": NaN}', "Invalid JSON: NaN is not a JSON value"),
         (b'{"username": "\xff"}', "Invalid JSON: byte 14 is not UTF-8 text."),
