@@ -150,7 +150,7 @@ def test_a_first_start_checks_up_the_checkout_and_a_stop_leaves_nothing(installa
 
     began = time.monotonic()
     installation.start()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60  # seconds on a machine of its own; tests share theirs
     assert "Running the example" not in installation.log.read_text()
     assert installation.stop() < 10
 
