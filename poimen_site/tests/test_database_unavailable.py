@@ -38,7 +38,8 @@ def client(server: EmbeddedPostgres) -> Iterator[httpx.Client]:
     environment = inherited | {"POIMEN_HOME": str(server.home), "PORT": str(port)}
     manage = [sys.executable, "manage.py"]
     subprocess.run([*manage, "migrate", "-v0"], env=environment, cwd=settings.BASE_DIR, check=True)
-    web = subprocess.Popen([*manage, "web"], env=environment, cwd=settings.BASE_DIR)
+    with (server.home / "web.log").open("wb") as log:
+        web = subprocess.Popen([*manage, "web"], env=environment, cwd=settings.BASE_DIR, stdout=log, stderr=log)
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as made:
         until(lambda: status(made) == 200)
         yield made
@@ -70,6 +71,9 @@ def test_the_web_process_waits_out_an_outage(server: EmbeddedPostgres, client: h
     server.start()
     until(lambda: client.post("/auth/token", json=credentials).status_code == 401, 10)
     assert client.get("/health/ready").status_code == 200
+    said = (server.home / "web.log").read_text()
+    assert "POST /auth/token" in said
+    assert "Traceback" not in said  # an outage is not a mistake in the program
 
 
 @pytest.mark.slow

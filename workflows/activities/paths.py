@@ -12,6 +12,11 @@ from django.conf import settings
 from workflows.activities.context import ActivityContext
 from workflows.errors import PermanentError
 
+# What a home holds of the installation itself is no one's repository, although the home is a root by default.
+_INSTALLATION = tuple(
+    Path(settings.POIMEN_HOME).resolve() / name for name in ("postgres", "secret-key", "admin-password", "up.lock")
+)
+
 
 @dataclass(frozen=True)
 class Territory:
@@ -28,7 +33,7 @@ class Territory:
         return cls(
             own=own,
             shared=tuple(Path(root).resolve() for root in settings.POIMEN_REPO_ROOTS),
-            closed=tuple(path.parent for path in own),
+            closed=(*(path.parent for path in own), *_INSTALLATION),
         )
 
     def is_own(self, resolved: Path) -> bool:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0  # how late a ready branch is noticed if its hint is lost
 LIFETIME_SECONDS = 1800.0  # then the process makes room for a fresh one
-DRAIN_SECONDS = 4.0
+DRAIN_SECONDS = 3.0
 STUCK_LOOP_SECONDS = 30.0
 
 

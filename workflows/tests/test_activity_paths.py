@@ -78,3 +78,11 @@ def test_a_file_to_be_made_needs_its_directory(territory: Territory) -> None:
     assert territory.confine("new", must_exist=False) == territory.own[0] / "new"
     with pytest.raises(PermanentError, match="no such directory"):
         territory.confine("no/new", must_exist=False)
+
+
+@pytest.mark.parametrize("name", ["secret-key", "admin-password", "postgres/data/pg_hba.conf", "up.lock"])
+def test_what_the_home_holds_of_the_installation_is_closed(name: str, territory: Territory, settings: Settings) -> None:
+    home = Path(settings.POIMEN_HOME).resolve()
+    opened = Territory(own=territory.own, shared=(home,), closed=territory.closed)
+    assert opened.admits(home / "a-repository")
+    assert not opened.admits(home / name)

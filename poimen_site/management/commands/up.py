@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +36,9 @@ WEB_CHECK_SECONDS = 10.0
 WEB_START_SECONDS = 60.0  # until then a web process that does not answer is starting, not deaf
 LEFTOVERS_SECONDS = 20.0  # how long the guard of a killed supervisor may need
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+_asked_to_leave = threading.Event()
 
 
 class Command(BaseCommand):
@@ -65,6 +69,8 @@ class Command(BaseCommand):
             supervisor = Supervisor(_services(listener))
             for number in STOP_SIGNALS:
                 signal.signal(number, supervisor.stop)
+            if _asked_to_leave.is_set():
+                raise SystemExit(130)
             probe = WebProbe(settings.HOST, settings.PORT)
             supervisor.every(WEB_CHECK_SECONDS, lambda: _check_web(probe, supervisor))
             if database is not None:
@@ -97,6 +103,8 @@ class Command(BaseCommand):
 
 
 def _leave(*_: Any) -> None:
+    # The exception can be lost, if it is raised while a finalizer runs: the flag is not.
+    _asked_to_leave.set()
     raise SystemExit(130)
 
 
@@ -130,6 +138,8 @@ def _own(home: Path) -> IO[str]:
 
 def _listen(host: str, port: int) -> socket.socket:
     """Open the web port, so that it stays ours while the web process is restarted; raises :class:`CommandError`."""
+    if not 0 < port < 65536:
+        raise CommandError(f"PORT is {port}; a port is a number from 1 to 65535.")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
