@@ -5,4 +5,4 @@ from datetime import UTC, datetime
 
 def rfc3339(moment: datetime) -> str:
     """Return an aware ``moment`` as text such as ``2026-03-01T09:30:00Z``; fractions of a second are cut off."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"

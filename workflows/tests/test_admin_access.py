@@ -82,10 +82,10 @@ def test_lists_open_for_superusers_and_search_takes_anything(name: str) -> None:
 @pytest.mark.django_db
 def test_members_see_the_rows_of_their_customers_only(engine: Engine) -> None:
     mine, foreign = started(customer()), started(customer("other"))
+    gates = {slug: gate(slug=slug) for slug in ("acme", "other")}
     engine.pump()
     for execution in (mine, foreign):
         engine.ended(execution.pk)
-    gates = {slug: gate(slug=slug) for slug in ("acme", "other")}
     held = {slug: write_secret(customer(slug), "x", name=f"of-{slug}") for slug in ("acme", "other")}
     client = staff(Role.EDITOR)
     for name, own, other in [

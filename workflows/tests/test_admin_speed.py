@@ -1,18 +1,17 @@
 """Admin and REST stay quick with a million log lines, and a page costs few queries however many rows it shows."""
 
-import time
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from workflows.admin.pagination import MOST_ROWS, EstimatingPaginator
 from workflows.models import Execution, LogEntry, Role
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.test_approvals import gate
+from workflows.tests.work import work_of
 
 BUDGET = 0.3
 LINES = 1_000_000
@@ -31,28 +30,6 @@ def root() -> Client:
     client = Client()
     client.force_login(User.objects.create_superuser("root"))
     return client
-
-
-def work_of(client: Any, path: str) -> float:
-    """Seconds of work for one read: this process's CPU time and what PostgreSQL says its queries took, best of three.
-
-    Not the time on the clock, which says how busy the machine is with other things.
-    """
-    best = float("inf")
-    for _ in range(3):
-        before = time.process_time()
-        with CaptureQueriesContext(connection) as queries:
-            response = client.get(path)
-        took = time.process_time() - before
-        assert response.status_code == 200, path
-        with connection.cursor() as cursor:
-            for query in queries.captured_queries:
-                if query["sql"].startswith("SELECT"):
-                    cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + query["sql"])
-                    (plan,) = cursor.fetchone()[0]
-                    took += (plan["Planning Time"] + plan["Execution Time"]) / 1000
-        best = min(best, took)
-    return best
 
 
 @pytest.mark.slow
