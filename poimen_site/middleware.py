@@ -5,15 +5,18 @@ a synchronous innermost middleware the whole chain and the view run in one threa
 """
 
 import logging
+import time
 from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.encoding import escape_uri_path
 
 from poimen_site.errors import error_response, is_database_unavailable, unavailable
 
 log = logging.getLogger(__name__)
+requests = logging.getLogger("poimen.requests")
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -21,6 +24,29 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
+
+
+class RequestLogMiddleware:
+    """One line for each request (contract-rest-api 1): method, path without query, status, duration.
+
+    Probes of ``/health`` that found nothing wrong are left out: they come every few seconds.
+    """
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Log what came of it."""
+        began = time.perf_counter()
+        response = self.get_response(request)
+        if response.status_code != 200 or not request.path.startswith("/health"):
+            milliseconds = (time.perf_counter() - began) * 1000
+            path = escape_uri_path(request.path)  # a path may hold line breaks
+            requests.info("%s %s %d in %.0f ms", request.method, path, response.status_code, milliseconds)
+        return response
 
 
 class CrossOriginMiddleware:

@@ -57,6 +57,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "poimen_site.middleware.RequestLogMiddleware",
     "poimen_site.middleware.CrossOriginMiddleware",
     "poimen_site.middleware.RefuseNulMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -215,6 +216,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # What these say about themselves at INFO is noise beside what the work has to say; httpcore even tells headers.
     "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}
-    | {"psycopg.pool": {"level": "ERROR"}},
+    # 4xx are in the line that each request leaves (poimen_site.middleware.RequestLogMiddleware).
+    | {name: {"level": "ERROR"} for name in ("psycopg.pool", "django.request")},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
 }

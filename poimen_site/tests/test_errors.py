@@ -68,6 +68,15 @@ def test_a_nul_character_in_the_address_matches_nothing(address: str) -> None:
     assert "NUL" in answer.json()["error"]
 
 
+def test_each_request_leaves_one_line_without_its_query(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="poimen.requests"):
+        Client().get("/nowhere%0A?token=secret")
+        Client().get("/health/live")
+    lines = [record.getMessage() for record in caplog.records if record.name == "poimen.requests"]
+    assert len(lines) == 1
+    assert lines[0].startswith("GET /nowhere%0A 404 in ")
+
+
 def test_an_unlisted_host_is_refused() -> None:
     answer = Client(headers={"Host": "evil.example"}).get("/health/live")
     assert answer.status_code == 400
