@@ -168,7 +168,7 @@ def test_writing_a_secret_anew_keeps_its_handle() -> None:
 
 def test_values_without_secrets_cost_almost_nothing() -> None:
     """The engine seals and reveals at every step: a few microseconds at most (the best of several runs is taken)."""
-    step = {"path": "/work/repo", "commit": "0123456789abcdef", "branch": "main", "count": 3, "ok": True}
+    step = {"path": "/srv/repo", "commit": "0123456789abcdef", "branch": "main", "count": 3, "ok": True}
     for function in (lambda: secrets.seal(step, "-"), lambda: secrets.reveal(step, "-"), lambda: secrets.mask(step)):
         best = min(timeit.repeat(function, number=2000, repeat=7)) / 2000
         assert best < 5e-6, f"{best * 1e6:.1f} µs"
