@@ -33,12 +33,14 @@ with_lock() {
     lock=".venv.lock"
     tries=0
     until mkdir "$lock" 2>/dev/null; do
-        holder=$(cat "$lock/pid" 2>/dev/null)
-        if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
-            rm -rf "$lock" # its owner is gone
+        holder=$(cat "$lock/pid" 2>/dev/null) || holder=""
+        tries=$((tries + 1))
+        # Its owner is gone, or went before it could even leave its name.
+        if { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; } || { [ -z "$holder" ] && [ "$tries" -gt 10 ]; }; then
+            rm -rf "$lock"
+            tries=0
             continue
         fi
-        tries=$((tries + 1))
         if [ "$tries" -gt 600 ]; then
             echo "Another command has been setting up .venv for ten minutes; if none is, remove $lock." >&2
             return 1
