@@ -1,5 +1,8 @@
 """Asking executions for something over REST: cancel, pause, resume, signals, reruns, votes; and bad input."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,27 +205,23 @@ def test_gates_are_decided_over_rest() -> None:
     assert stats["averageWaitSeconds"] >= 0
 
 
-def test_a_workflow_waits_for_people_and_goes_on_when_they_have_decided(engine: Engine) -> None:
-    spec = {
-        "name": "release",
-        "states": [
-            {
-                "name": "Ask",
-                "type": "Task",
-                "resource": "ApproveWorkflowActivity",
-                "parameters": {"workflowId": "release-7", "requiredApprovals": 2, "description": "Ship it?"},
-            }
-        ],
-    }
-    execution = started(customer(), spec, by="olga")
+@pytest.mark.parametrize("decision, came_to", [("approve", "shipped"), ("reject", "stopped")])
+def test_the_example_of_the_guide_waits_for_people_and_goes_where_they_say(
+    engine: Engine, decision: str, came_to: str
+) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "approve.md"
+    ask, decide = map(json.loads, re.findall(r"```json\n(.*?)```", guide.read_text(), re.DOTALL))
+    ends = [{"name": "Ship", "type": "Pass", "result": "shipped", "end": True},
+            {"name": "Stop", "type": "Pass", "result": "stopped", "end": True}]  # fmt: skip
+    execution = started(customer(), {"name": "release", "states": [ask, decide, *ends]}, by="olga")
     client = operator(Role.APPROVER, "ann")
     engine.pump()
     engine.reaches(execution.pk, "waiting")
     (asked,) = client.get("/approvals").json()
-    assert (asked["subject"], asked["state"], asked["executionId"]) == ("release-7", "Ask", str(execution.pk))
+    assert (asked["subject"], asked["state"], asked["requiredApprovals"]) == ("Release web 1.4.2", "Ask", 2)
     post(client, f"/approvals/{asked['id']}/approve")
-    post(operator(Role.APPROVER, "bob"), f"/approvals/{asked['id']}/approve")
+    post(operator(Role.APPROVER, "bob"), f"/approvals/{asked['id']}/{decision}", {"reason": "because"})
     engine.ended(execution.pk)
-    output = client.get(f"/executions/{execution.pk}").json()["outputs"]["output"]
-    assert output["approved"] is True
-    assert output["approver"] == "ann, bob"
+    outputs = client.get(f"/executions/{execution.pk}").json()["outputs"]
+    assert outputs["output"] == came_to
+    assert outputs["stepResults"]["Ask"]["approver"] == ("ann, bob" if decision == "approve" else "ann")
