@@ -202,6 +202,8 @@ class EmbeddedPostgres:
                 except psutil.TimeoutExpired:
                     server.kill()
                     server.wait(timeout=5)
+        with contextlib.suppress(OSError):  # not empty after a kill; the next start tidies up
+            self.socket_directory.rmdir()
 
     def _server_options(self) -> list[str]:
         # pg_ctl composes a shell command of these. The home's own path may be closed to the account, hence resolve().

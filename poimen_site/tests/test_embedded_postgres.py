@@ -62,6 +62,7 @@ def test_data_survive_stop_crash_and_immediate_restart(home: Path) -> None:
 
     server.stop()
     assert not server.is_running()
+    assert not server.socket_directory.exists()
     server.stop()  # nor does this
     EmbeddedPostgres(home).start()
     assert notes(server) == ["written"]
