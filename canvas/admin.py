@@ -15,7 +15,8 @@ from django.utils.html import format_html
 
 from canvas.models import Relation, RelationVersion
 from canvas.problems import report_of
-from workflows.access import roles_of
+from workflows import secrets
+from workflows.admin.scoping import roles_in
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
 if TYPE_CHECKING:  # generic for the type checker only
@@ -36,7 +37,7 @@ class DrawnAdmin(ModelAdmin):
         rows: QuerySet[Any] = super().get_queryset(request)
         if request.user.is_superuser:
             return rows
-        return rows.filter(**{f"{self.customer_path}__in": list(roles_of(request.user))})
+        return rows.filter(**{f"{self.customer_path}__in": list(roles_in(request))})
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Whether the app is listed for the user."""
@@ -47,7 +48,7 @@ class DrawnAdmin(ModelAdmin):
         user = request.user
         if not (user.is_active and user.is_staff):
             return False
-        return user.is_superuser or any(role.covers(Role.VIEWER) for role in roles_of(user).values())
+        return user.is_superuser or any(role.covers(Role.VIEWER) for role in roles_in(request).values())
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Never here."""
@@ -207,4 +208,4 @@ def _link(view: str, workflow: Workflow, text: str, query: str = "") -> str:
 
 
 def _pretty(value: Any) -> str:
-    return format_html("<pre>{}</pre>", json.dumps(value, indent=2, ensure_ascii=False))
+    return format_html("<pre>{}</pre>", json.dumps(secrets.mask(value), indent=2, ensure_ascii=False))
