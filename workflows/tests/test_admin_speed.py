@@ -34,7 +34,7 @@ def root() -> Client:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)  # short transactions: a long one would hold up every log that is followed
 def test_lists_are_quick_with_a_million_log_lines() -> None:
     for number in range(EXECUTIONS):
         started(customer("acme" if number % 100 == 0 else "other"))

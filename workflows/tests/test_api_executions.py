@@ -264,7 +264,7 @@ def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
             body = client.get(path, {"after": after} if after else {}).json()
             return body if len(body["logs"]) >= count else None
 
-        return eventually(full, f"{count} lines after {after or 'the start'}")
+        return eventually(full, f"{count} lines after {after or 'the start'}", seconds=60)
 
     with psycopg.connect(**parameters) as slow, psycopg.connect(**parameters, autocommit=True) as quick:
         slow.execute(insert, (execution.pk, "slow"))
