@@ -14,7 +14,8 @@ from rest_framework.views import APIView
 from workflows import approvals, control, submission
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
-from workflows.api.executions import execution_body, executions_of, full_execution_body, list_bodies
+from workflows.api.execution_reading import read_execution
+from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
 from workflows.api.requests import Conflict, JsonValue, Reason, Strict, checked, id_in_path, paged
 from workflows.models import Execution, ExecutionStatus, Role
@@ -74,10 +75,11 @@ class ExecutionDetail(APIView):
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer the execution with its outputs, once it has ended, and its newest log lines."""
         options = checked(ReadOptions, request.query_params)
-        execution = executions_of(customer_of(request)).filter(pk=id_in_path(execution_id)).first()
-        if execution is None:
-            raise Http404
-        return Response(full_execution_body(execution, lines=options["logs"], level=options["level"]))
+        pk, customer = id_in_path(execution_id), customer_of(request).pk
+        try:
+            return Response(read_execution(customer, pk, lines=options["logs"], level=options["level"]))
+        except Execution.DoesNotExist:
+            raise Http404 from None
 
 
 class _Action(APIView):
@@ -94,8 +96,7 @@ class _Action(APIView):
 
     def answer(self, request: Request, pk: UUID, code: int) -> Response:
         """The execution as it is now, without outputs and logs."""
-        execution = executions_of(customer_of(request)).get(pk=pk)
-        return Response(full_execution_body(execution, lines=0), status=code)
+        return Response(read_execution(customer_of(request).pk, pk, lines=0), status=code)
 
 
 class _ReasonedAction(_Action):

@@ -1,19 +1,17 @@
 """What an execution looks like in JSON (contract-rest-api 2.5), built from its row and its history.
 
-Shows secrets to nobody: inputs, outputs and errors go out masked. The views are in ``execution_views``.
+Shows secrets to nobody: inputs, outputs and errors go out masked. Reading one is in ``execution_reading``.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from workflows import secrets
-from workflows.activities.context import LogLevel
-from workflows.api.logs import DEFAULT_LINES, newest_lines
 from workflows.api.timestamps import rfc3339
-from workflows.models import Branch, BranchStatus, Customer, Execution, ExecutionStatus, RunStatus, StateRun
+from workflows.models import Branch, BranchStatus, Customer, Execution, ExecutionStatus, RunStatus
 from workflows.models.execution import TERMINAL
 
 # How an execution ended, in the words of a run's result (contract-workflow-spec 1.4).
@@ -29,12 +27,12 @@ AT_A_STATE = (BranchStatus.READY, BranchStatus.RUNNING, BranchStatus.WAITING, Br
 
 
 def executions_of(customer: Customer) -> QuerySet[Execution]:
-    """Return the customer's executions with all that :func:`execution_body` reads from the row, newest first."""
+    """Return the customer's executions with all that a list shows of them, newest first."""
     follower = Execution.objects.filter(continued_from=OuterRef("pk")).order_by("created_at").values("pk")[:1]
     return (
         Execution.objects.filter(customer=customer)
-        .select_related("workflow_version")
-        .annotate(continued_as_id=Subquery(follower))
+        .annotate(version_number=F("workflow_version__version"), continued_as_id=Subquery(follower))
+        .defer("output", "error")
         .order_by("-created_at", "-pk")
     )
 
@@ -46,7 +44,7 @@ def execution_body(
     current_states: Sequence[str] = (),
     logs: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return the JSON of an execution from what is at hand: no query, if ``workflow_version`` is loaded.
+    """Return the JSON of an execution from what is at hand: no query, if its version is loaded or annotated.
 
     Without the other arguments this is the body of one that has just been started: ``outputs`` {}, ``logs`` [].
     """
@@ -54,7 +52,7 @@ def execution_body(
         "id": str(execution.pk),
         "workflowId": _text(execution.workflow_id),
         "name": execution.name,
-        "version": execution.workflow_version.version if execution.workflow_version else None,
+        "version": _version_of(execution),
         "status": str(execution.status),
         "priority": execution.priority,
         "createdAt": rfc3339(execution.created_at),
@@ -76,19 +74,6 @@ def execution_body(
     return body | {key: value for key, value in optional.items() if value}
 
 
-def full_execution_body(
-    execution: Execution, *, lines: int = DEFAULT_LINES, level: LogLevel = "info"
-) -> dict[str, Any]:
-    """Return the JSON of an execution with outputs or current states, and its newest ``lines`` of log (two queries)."""
-    ended = execution.status in TERMINAL
-    return execution_body(
-        execution,
-        outputs=outputs_of(execution) if ended else None,
-        current_states=() if ended else current_states_of([execution]).get(execution.pk, ()),
-        logs=newest_lines(execution.pk, lines, level=level),
-    )
-
-
 def list_bodies(executions: Sequence[Execution]) -> list[dict[str, Any]]:
     """Return the JSON of executions in a list, without outputs and logs (one query for all current states)."""
     states = current_states_of([e for e in executions if e.status not in TERMINAL])
@@ -100,28 +85,19 @@ def list_bodies(executions: Sequence[Execution]) -> list[dict[str, Any]]:
     return bodies
 
 
-def outputs_of(execution: Execution) -> dict[str, Any]:
-    """Return ``{status, stepResults, output, error?}`` of an execution that has ended (one query).
+def outputs_of(execution: Execution, results: Iterable[tuple[str, str, Any, Any]]) -> dict[str, Any]:
+    """Return ``{status, stepResults, output, error?}`` of an execution that has ended.
 
-    ``stepResults`` holds the output of each state's newest run, or ``{"error": ...}`` if that failed: what references
-    to the state read. States of Parallel branches stand beside the others; those inside a Map are represented by the
-    Map's own output. Outputs in artifact storage stay references.
+    ``results`` are ``(state, run status, output, error)`` of each state's newest run: ``stepResults`` holds the output,
+    or ``{"error": ...}`` if that failed, which is what references to the state read. Outputs in artifact storage stay
+    references.
     """
-    runs = (
-        StateRun.objects.filter(execution=execution)
-        .exclude(status=RunStatus.INTERRUPTED)
-        .exclude(branch__body__contains="*")
-        .order_by("state", "-id")
-        .distinct("state")
-        .values_list("id", "state", "status", "output", "error")
-    )
-    results = {
-        state: output if status == RunStatus.SUCCESS else {"error": error}
-        for _, state, status, output, error in sorted(runs, key=lambda run: run[0])
-    }
     outputs: dict[str, Any] = {
         "status": RESULT_STATUS[ExecutionStatus(execution.status)],
-        "stepResults": results,
+        "stepResults": {
+            state: output if status == RunStatus.SUCCESS else {"error": error}
+            for state, status, output, error in results
+        },
         "output": execution.output,
     }
     failure = execution.error["message"] if execution.error else "; ".join(execution.errors)
@@ -147,6 +123,15 @@ def current_states_of(executions: Iterable[Execution]) -> dict[UUID, list[str]]:
         if state not in states:
             states.append(state)
     return found
+
+
+def _version_of(execution: Execution) -> int | None:
+    """The number of the workflow's version, which queries for many executions bring along without its canvas."""
+    known: int | None = getattr(execution, "version_number", None)
+    if known is None and execution.workflow_version_id is not None:
+        assert execution.workflow_version is not None
+        known = execution.workflow_version.version
+    return known
 
 
 def _text(value: Any) -> str | None:

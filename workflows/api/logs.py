@@ -1,9 +1,7 @@
-"""What an execution said: the newest lines for its body, and pages that a tailing reader can follow without a gap."""
+"""What an execution said, in pages that a tailing reader can follow without a gap."""
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -50,24 +48,20 @@ class Cursor:
         return cls(int(found[1]), int(found[2]))
 
 
-def log_body(logged_at: datetime, node_id: str, level: str, message: str, event: str) -> dict[str, Any]:
-    """Return one line as ``{timestamp, nodeId, level, message, event?}`` (contract-rest-api 2.5)."""
-    body = {"timestamp": rfc3339(logged_at), "nodeId": node_id, "level": level, "message": message}
-    if event:
-        body["event"] = event
+def log_body(entry: LogEntry) -> dict[str, Any]:
+    """Return one line as ``{timestamp, nodeId, level, message, event?, fields?, cursor}``; fields are masked."""
+    body = {
+        "timestamp": rfc3339(entry.logged_at),
+        "nodeId": entry.node_id,
+        "level": entry.level,
+        "message": entry.message,
+        "cursor": str(Cursor(entry.tx, entry.pk)),
+    }
+    if entry.event:
+        body["event"] = entry.event
+    if entry.fields:
+        body["fields"] = secrets.mask(entry.fields)
     return body
-
-
-def newest_lines(execution_id: UUID, count: int, *, level: LogLevel = "info") -> list[dict[str, Any]]:
-    """Return the newest ``count`` lines at ``level`` or above, oldest first (one query, none for 0)."""
-    if count == 0:
-        return []
-    # Plain values: a thousand model instances would cost more than everything else in the answer.
-    newest = _at(level, LogEntry.objects.filter(execution_id=execution_id)).order_by("-tx", "-id")
-    rows = list(newest.values_list("logged_at", "node_id", "level", "message", "event")[:count])
-    rows.reverse()
-    rows.sort(key=itemgetter(0))
-    return [log_body(*row) for row in rows]
 
 
 def lines_after(
@@ -117,12 +111,5 @@ class ExecutionLogs(APIView):
             raise Http404
         after: Cursor | None = query["after"]
         entries, more = lines_after(pk, after, query["limit"], level=query["level"])
-        lines = []
-        for entry in entries:
-            line = log_body(entry.logged_at, entry.node_id, entry.level, entry.message, entry.event) | {
-                "cursor": str(Cursor(entry.tx, entry.pk))
-            }
-            if entry.fields:
-                line["fields"] = secrets.mask(entry.fields)
-            lines.append(line)
+        lines = [log_body(entry) for entry in entries]
         return Response({"logs": lines, "next": lines[-1]["cursor"] if lines else after and str(after), "more": more})

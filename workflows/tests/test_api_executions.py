@@ -200,15 +200,15 @@ def test_logs_are_limited_and_can_be_left_out() -> None:
         assert client.get(f"{path}?{bad}").status_code == 400
 
 
-def test_reading_costs_four_queries_and_little_time(engine: Engine, django_assert_max_num_queries: Any) -> None:
+def test_reading_costs_two_queries_and_little_time(engine: Engine, django_assert_max_num_queries: Any) -> None:
     """The whole request, sign-in included; a read is budgeted at 30 ms."""
     execution = started(customer(), FAN)
     client = viewer()
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(2):
         client.get(f"/executions/{execution.pk}")
     engine.pump()
     engine.ended(execution.pk)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(2):
         client.get(f"/executions/{execution.pk}")
     with django_assert_max_num_queries(4):
         client.get("/executions")
