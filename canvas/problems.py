@@ -85,19 +85,26 @@ class Problem:
 
     def as_json(self) -> dict[str, Any]:
         """``{code, message, nodeId?, edgeId?, suggestion?, parameter?, nodeIds?}``, absent keys left out."""
-        body: dict[str, Any] = {"code": self.code, "message": self.message}
+        body: dict[str, Any] = {"code": self.code, "message": _storable(self.message)}
         optional = {
-            "nodeId": self.node_id,
-            "edgeId": self.edge_id,
-            "suggestion": self.suggestion,
-            "parameter": self.parameter,
-            "nodeIds": list(self.node_ids),
+            "nodeId": _storable(self.node_id),
+            "edgeId": _storable(self.edge_id),
+            "suggestion": _storable(self.suggestion),
+            "parameter": _storable(self.parameter),
+            "nodeIds": [_storable(node) for node in self.node_ids],
         }
         return body | {key: value for key, value in optional.items() if value}
 
     def as_row(self) -> dict[str, Any]:
         """As :meth:`as_json` with the severity: what a WorkflowVersion keeps in ``problems``."""
         return self.as_json() | {"severity": self.severity}
+
+
+def _storable(text: str | None) -> str | None:
+    """What a problem quotes of a canvas may be exactly what is wrong with it: NUL and half characters are replaced."""
+    if text is None or (text.isascii() and "\0" not in text):
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from canvas.problems import CODES, MAX_PROBLEMS, report_of
@@ -166,6 +166,8 @@ near_edges = st.lists(
 )
 
 
+@example(nodes=[], drawn=[{"source": "a", "target": "b", "id": "\ud800"}])
+@example(nodes=[{"id": "\ud800\0", "type": "\ud800"}], drawn=[])
 @given(nodes=near_nodes, drawn=near_edges)
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_that_is_nearly_a_canvas_makes_it_raise(nodes: Any, drawn: Any) -> None:
