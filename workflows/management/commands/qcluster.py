@@ -32,6 +32,7 @@ SHORTAGE_SECONDS = 20.0  # some pumps: those that live finish what they hold bef
 STOP_SECONDS = 8.0
 BEAT_SECONDS = 1.0
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class Command(BaseCommand):
@@ -44,6 +45,7 @@ class Command(BaseCommand):
         """Run clusters, one after another if one falls silent."""
         self._stopping = False
         self._id = new_id()
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what its processes leave behind is collected here
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         while not self._stopping:
@@ -68,8 +70,9 @@ class Command(BaseCommand):
         watch = _Watch(settings.POIMEN_WORKERS)
         database_is_there, beat_at = True, time.monotonic()
         while not self._stopping:
-            if os.waitpid(pid, os.WNOHANG)[0]:
+            if _collect(pid):
                 log.error("the cluster has ended by itself; starting another")
+                _kill_tree()
                 time.sleep(0.2)
                 return
             if time.monotonic() - beat_at >= BEAT_SECONDS:
@@ -77,7 +80,7 @@ class Command(BaseCommand):
             match watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there):
                 case "silent":
                     log.error("the cluster is silent; replacing it")
-                    _kill_tree(pid)
+                    _kill_tree()
                     return
                 case "short":
                     log.error("the cluster is short of workers; replacing it")
@@ -92,11 +95,12 @@ class Command(BaseCommand):
             os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
         while time.monotonic() < deadline:
-            if os.waitpid(pid, os.WNOHANG)[0]:
+            if _collect(pid):
+                _kill_tree()
                 return
             time.sleep(0.05)
         log.warning("the cluster did not stop in %.0f s; ending it", STOP_SECONDS)
-        _kill_tree(pid)
+        _kill_tree()
 
     def _beat(self) -> bool:
         """Sign in as a cluster with so many workers; returns whether the database is there."""
@@ -201,11 +205,20 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _kill_tree(pid: int) -> None:
-    with contextlib.suppress(psutil.Error):
-        leader = psutil.Process(pid)
-        for process in [*leader.children(recursive=True), leader]:
+def _collect(pid: int) -> bool:
+    """Collect every child that has ended, orphans too; returns whether ``pid`` was among them."""
+    found = False
+    with contextlib.suppress(ChildProcessError):
+        while ended := os.waitpid(-1, os.WNOHANG)[0]:
+            found = found or ended == pid
+    return found
+
+
+def _kill_tree() -> None:
+    """End and collect everything below this process."""
+    while below := psutil.Process().children(recursive=True):
+        for process in below:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
