@@ -5,14 +5,23 @@ It refuses to outlive the supervisor that started it.
 """
 
 import gc
+import importlib
 import os
 import sys
+from typing import NoReturn
 
 
 def main() -> None:
-    """Run the command; say how to start the database if it fails because the embedded one is down."""
+    """Run the command; what is wrong with the settings or the database is told in a sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "poimen_site.settings")
     _end_with_supervisor()
+    from poimen_site.environment import EXIT_CODE, SettingError
+    from poimen_site.postgres_account import AccountError
+
+    try:
+        importlib.import_module(os.environ["DJANGO_SETTINGS_MODULE"])
+    except (SettingError, AccountError) as error:
+        _give_up(str(error), EXIT_CODE)
     import psycopg
     from django.core.management import execute_from_command_line
     from django.db.utils import OperationalError
@@ -21,16 +30,17 @@ def main() -> None:
         execute_from_command_line(sys.argv)
         gc.freeze()  # the interpreter ends at once instead of collecting everything three times before it does
     except (OperationalError, psycopg.OperationalError):
-        from django.conf import settings
+        from poimen_site.database_outage import explain_outage
 
-        from poimen_site.embedded_postgres import EmbeddedPostgres
-
-        if settings.DATABASE_URL or EmbeddedPostgres(settings.POIMEN_HOME).is_running():
+        outage = explain_outage()
+        if outage is None:
             raise
-        sys.exit(
-            f"The database of {settings.POIMEN_HOME} does not run. Start everything with bin/run, or the database "
-            "alone with: manage.py database start"
-        )
+        _give_up(*outage)
+
+
+def _give_up(reason: str, code: int) -> NoReturn:
+    sys.stderr.write(f"{reason}\n")
+    sys.exit(code)
 
 
 def _end_with_supervisor() -> None:

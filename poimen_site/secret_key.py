@@ -4,13 +4,26 @@ import os
 import secrets
 from pathlib import Path
 
+from poimen_site.environment import SettingError
+
 
 def load_or_create_secret_key(home: Path) -> str:
     """Return the key kept in ``home/secret-key`` (mode 0600), making it on the first call.
 
-    Creation is atomic: of two processes that start together one wins and both read the same key.
+    Creation is atomic: of two processes that start together one wins and both read the same key. Raises
+    ``SettingError`` when the file is of no use.
     """
     path = home / "secret-key"
+    try:
+        key = _load_or_create(home, path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} cannot be read or made ({error}); expected one long random text.") from error
+    if not key:
+        raise SettingError(f"{path} is empty; expected one long random text. Delete the file to get a new key.")
+    return key
+
+
+def _load_or_create(home: Path, path: Path) -> str:
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True, mode=0o755)
         draft = home / f".secret-key-{os.getpid()}"

@@ -8,33 +8,51 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import environ
-from django.core.exceptions import ImproperlyConfigured
-
+from poimen_site.embedded_postgres import EmbeddedPostgres
+from poimen_site.environment import (
+    Environment,
+    SettingError,
+    is_host,
+    is_host_pattern,
+    is_origin,
+    is_origin_or_any,
+)
 from poimen_site.secret_key import load_or_create_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Environment()
 
-POIMEN_HOME = Path(env.str("POIMEN_HOME", default=str(BASE_DIR / "var"))).expanduser().resolve()
-ENVIRONMENT = env.str("ENVIRONMENT", default="development")
+POIMEN_HOME = env.home("POIMEN_HOME", default=BASE_DIR / "var")
+ENVIRONMENT = env.choice("ENVIRONMENT", ("development", "production"), default="development")
 DEBUG = False
-HOST = env.str("HOST", default="127.0.0.1")
-PORT = env.int("PORT", default=8080)
-ALLOWED_HOSTS = env.list("POIMEN_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("POIMEN_TRUSTED_ORIGINS", default=[])
+HOST = env.text("HOST", default="127.0.0.1")
+PORT = env.whole_number("PORT", default=8080, least=1, most=65535)
+ALLOWED_HOSTS = env.words(
+    "POIMEN_ALLOWED_HOSTS",
+    default=["127.0.0.1", "localhost", "[::1]"],
+    each=is_host_pattern,
+    expected="host names without scheme and port",
+)
+CSRF_TRUSTED_ORIGINS = env.words(
+    "POIMEN_TRUSTED_ORIGINS", default=[], each=is_origin, expected="origins like https://poimen.example.org"
+)
 # Origins whose pages may call the API with a bearer token; cookies never cross origins (contract-rest-api 1).
-POIMEN_CORS_ORIGINS = env.list("POIMEN_CORS_ORIGINS", default=[] if ENVIRONMENT == "production" else ["*"])
+POIMEN_CORS_ORIGINS = env.words(
+    "POIMEN_CORS_ORIGINS",
+    default=[] if ENVIRONMENT == "production" else ["*"],
+    each=is_origin_or_any,
+    expected="origins like https://poimen.example.org, or *",
+)
 
-_secret_key = env.str("POIMEN_SECRET_KEY", default="")
+_secret_key = env.text("POIMEN_SECRET_KEY", default="")
 if ENVIRONMENT == "production":
     if not _secret_key:
-        raise ImproperlyConfigured(
+        raise SettingError(
             "ENVIRONMENT=production needs POIMEN_SECRET_KEY: one long random text, the same for every process. "
             'Make one with: python -c "import secrets; print(secrets.token_urlsafe(64))"'
         )
     if "*" in ALLOWED_HOSTS:
-        raise ImproperlyConfigured(
+        raise SettingError(
             "ENVIRONMENT=production refuses POIMEN_ALLOWED_HOSTS=*: list the host names that clients use."
         )
 SECRET_KEY = _secret_key or load_or_create_secret_key(POIMEN_HOME)
@@ -92,24 +110,17 @@ TEMPLATES = [
 ]
 
 
-DATABASE_URL = env.str("DATABASE_URL", default="")
+DATABASE_URL = env.text("DATABASE_URL", default="")
 
 
 def _database() -> dict[str, Any]:
     """``DATABASE_URL`` when set, else the embedded server of this ``POIMEN_HOME`` (started by ``bin/run``)."""
-    url = DATABASE_URL
-    if not url:
-        from poimen_site.embedded_postgres import EmbeddedPostgres
-
-        url = EmbeddedPostgres(POIMEN_HOME).url
-    config: dict[str, Any] = env.db_url_config(url)
-    config["ENGINE"] = "django.db.backends.postgresql"
+    config = env.database("DATABASE_URL", default=lambda: EmbeddedPostgres(POIMEN_HOME).url)
     config["CONN_HEALTH_CHECKS"] = True
-    config.setdefault("OPTIONS", {})
     config["OPTIONS"] |= {
         "pool": {
             "min_size": 1,
-            "max_size": env.int("POIMEN_DB_POOL", default=16),
+            "max_size": env.whole_number("POIMEN_DB_POOL", default=16, least=1, most=1000),
             "timeout": 3,  # then the answer is 503
             # An attempt that goes on doubles its pauses; one that gives up leaves the next request to try at once.
             "reconnect_timeout": 2,
@@ -159,15 +170,19 @@ REST_FRAMEWORK = {
 }
 
 SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("POIMEN_ACCESS_TOKEN_MINUTES", default=60)),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("POIMEN_REFRESH_TOKEN_DAYS", default=7)),
-    "SIGNING_KEY": env.str("JWT_SECRET", default="") or SECRET_KEY,
+    "ACCESS_TOKEN_LIFETIME": timedelta(
+        minutes=env.whole_number("POIMEN_ACCESS_TOKEN_MINUTES", default=60, least=1, most=525_600)
+    ),
+    "REFRESH_TOKEN_LIFETIME": timedelta(
+        days=env.whole_number("POIMEN_REFRESH_TOKEN_DAYS", default=7, least=1, most=3650)
+    ),
+    "SIGNING_KEY": env.text("JWT_SECRET", default="") or SECRET_KEY,
 }
 
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = env.redis("REDIS_URL")
 
 # Worker processes: each runs one pump, which drives many branches at once (workflows/engine/pump.py).
-POIMEN_WORKERS = env.int("POIMEN_WORKERS", default=2)
+POIMEN_WORKERS = env.whole_number("POIMEN_WORKERS", default=2, least=1, most=256)
 Q_CLUSTER: dict[str, Any] = {
     "name": "poimen",
     "workers": POIMEN_WORKERS,
@@ -186,19 +201,19 @@ if REDIS_URL:
 else:
     Q_CLUSTER["orm"] = "default"
 
-POIMEN_PUMP_THREADS = env.int("POIMEN_PUMP_THREADS", default=32)
-POIMEN_PUMP_CAPACITY = env.int("POIMEN_PUMP_CAPACITY", default=256)
-POIMEN_ACTIVITY_PROCESSES = env.int("POIMEN_ACTIVITY_PROCESSES", default=8)
-POIMEN_LEASE_SECONDS = env.float("POIMEN_LEASE_SECONDS", default=10.0)
-POIMEN_RETENTION_DAYS = env.int("POIMEN_RETENTION_DAYS", default=30)
-POIMEN_AUTO_APPROVE = env.bool("POIMEN_AUTO_APPROVE", default=False) and ENVIRONMENT != "production"
-POIMEN_TEST_ACTIVITIES = env.bool("POIMEN_TEST_ACTIVITIES", default=False)
+POIMEN_PUMP_THREADS = env.whole_number("POIMEN_PUMP_THREADS", default=32, least=1, most=1_000)
+POIMEN_PUMP_CAPACITY = env.whole_number("POIMEN_PUMP_CAPACITY", default=256, least=1, most=100_000)
+POIMEN_ACTIVITY_PROCESSES = env.whole_number("POIMEN_ACTIVITY_PROCESSES", default=8, least=1, most=256)
+POIMEN_LEASE_SECONDS = env.number("POIMEN_LEASE_SECONDS", default=10.0, least=1.0, most=3600.0)
+POIMEN_RETENTION_DAYS = env.whole_number("POIMEN_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
+POIMEN_AUTO_APPROVE = env.switch("POIMEN_AUTO_APPROVE", default=False) and ENVIRONMENT != "production"
+POIMEN_TEST_ACTIVITIES = env.switch("POIMEN_TEST_ACTIVITIES", default=False)
 
 # Where activities may read and reach (contract-activities 16).
-POIMEN_REPO_ROOTS = [
-    Path(p).expanduser().resolve() for p in env.list("POIMEN_REPO_ROOTS", default=[str(BASE_DIR), str(POIMEN_HOME)])
-]
-POIMEN_ALLOWED_PRIVATE_HOSTS = env.list("POIMEN_ALLOWED_PRIVATE_HOSTS", default=[])
+POIMEN_REPO_ROOTS = env.directories("POIMEN_REPO_ROOTS", default=[BASE_DIR, POIMEN_HOME])
+POIMEN_ALLOWED_PRIVATE_HOSTS = env.words(
+    "POIMEN_ALLOWED_PRIVATE_HOSTS", default=[], each=is_host, expected="hosts, each perhaps with a port"
+)
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 CSRF_FAILURE_VIEW = "poimen_site.errors.csrf_failure"
@@ -218,5 +233,8 @@ LOGGING = {
     "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}
     # 4xx are in the line that each request leaves (poimen_site.middleware.RequestLogMiddleware).
     | {name: {"level": "ERROR"} for name in ("psycopg.pool", "django.request")},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
+    "root": {
+        "handlers": ["console"],
+        "level": env.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), default="info").upper(),
+    },
 }

@@ -25,6 +25,7 @@ from django.db import connections
 from poimen_site import supervisor_guard
 from poimen_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from poimen_site.first_run import FirstRun, load_examples
+from poimen_site.listening import listen
 from poimen_site.postgres_account import AccountError
 from poimen_site.supervisor import Service, Supervisor
 from poimen_site.web_probe import WebProbe
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         for number in STOP_SIGNALS:
             signal.signal(number, _leave)
         lock = _own(home)
-        listener = _listen(settings.HOST, settings.PORT)
+        listener = listen(settings.HOST, settings.PORT)
         database = None if settings.DATABASE_URL else EmbeddedPostgres(home)
         guard = _guard(lock.fileno(), home if database else None)
         try:
@@ -134,23 +135,6 @@ def _own(home: Path) -> IO[str]:
     lock.write(str(os.getpid()))
     lock.flush()
     return lock
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Open the web port, so that it stays ours while the web process is restarted; raises :class:`CommandError`."""
-    if not 0 < port < 65536:
-        raise CommandError(f"PORT is {port}; a port is a number from 1 to 65535.")
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(512)
-    except OSError as error:
-        raise CommandError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Set PORT (or HOST) to something that is free."
-        ) from None
-    return listener
 
 
 def _services(listener: socket.socket) -> list[Service]:

@@ -6,6 +6,8 @@ from daphne.cli import CommandLineInterface
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from poimen_site.listening import listen
+
 
 class Command(BaseCommand):
     """Serves until SIGTERM or SIGINT."""
@@ -19,11 +21,17 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Daphne."""
         settings.STATIC_ROOT.mkdir(exist_ok=True)  # empty unless collectstatic was run; the finders serve as well
-        place = (
-            ["--fd", str(options["fd"])]
-            if options["fd"] is not None
-            else ["-b", settings.HOST, "-p", str(settings.PORT)]
-        )
+        inherited = options["fd"]
+        descriptor = listen(settings.HOST, settings.PORT).detach() if inherited is None else inherited
         CommandLineInterface().run(
-            [*place, "--no-server-name", "--application-close-timeout", "5", "-v", "0", "poimen_site.asgi:application"]
+            [
+                "--fd",
+                str(descriptor),
+                "--no-server-name",
+                "--application-close-timeout",
+                "5",
+                "-v",
+                "0",
+                "poimen_site.asgi:application",
+            ]
         )
