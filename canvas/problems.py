@@ -59,6 +59,8 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "ambiguous-label": ("error", "A reference to a label that several nodes have"),
     "reference-not-before": ("error", "A reference to a node that does not run before"),
     "reference-may-be-skipped": ("warning", "A reference to a node that a condition may skip"),
+    "masked-secret": ("error", "A secret given as ***"),
+    "sealed-secret": ("warning", "A secret that was drawn in the open, and is kept encrypted instead"),
     "missing-parameter": (
         "error",
         "A required parameter that nothing gives; an input of that name at the start mends it",

@@ -5,6 +5,7 @@ no save is lost. Refuses an active workflow that cannot run.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,9 @@ from canvas.edges import fill_edges
 from canvas.nodes import fill_nodes
 from canvas.problems import report_of
 from canvas.relations import keep_relations
+from canvas.sealing import masked_secrets, seal_canvas
 from workflows.models import Customer, Workflow, WorkflowStatus, WorkflowVersion
+from workflows.spec.report import counted
 from workflows.submission import checksum_of, store_spec
 
 
@@ -37,7 +40,9 @@ class NotValid(Exception):
     """The canvas has errors and the workflow was to be active; ``report`` is ``{valid, errors, warnings}``."""
 
     def __init__(self, report: dict[str, Any]) -> None:
-        super().__init__(f"an active workflow must be valid, and this one has {len(report['errors'])} errors")
+        super().__init__(
+            f"an active workflow must be valid, and this one has {counted(len(report['errors']), 'error')}"
+        )
         self.report = report
 
 
@@ -103,7 +108,9 @@ def delete_workflow(workflow_id: UUID, customer: Customer) -> None:
 def compile_for(customer: Customer, name: str, nodes: object, edges: object) -> Compiled:
     """Compile a canvas with the activities there are now and the workflows of ``customer``; never raises for either."""
     names = _workflow_names(customer) if _starts_workflows(nodes) else None
-    return compile_canvas(name, nodes, edges, current_catalogue(), names)
+    compiled = compile_canvas(name, nodes, edges, current_catalogue(), names)
+    masked = masked_secrets(nodes, edges)
+    return replace(compiled, problems=(*compiled.problems, *masked), document=None) if masked else compiled
 
 
 def _write(workflow: Workflow, customer: Customer, changes: Changes, by: str) -> WorkflowVersion:
@@ -119,8 +126,9 @@ def _write(workflow: Workflow, customer: Customer, changes: Changes, by: str) ->
         workflow.nodes = fill_nodes(changes.nodes, catalogue)
     if changes.edges is not None:
         workflow.edges = fill_edges(changes.edges)
+    workflow.nodes, workflow.edges, sealed = seal_canvas(workflow.nodes, workflow.edges, customer)
     compiled = compile_for(customer, workflow.name, workflow.nodes, workflow.edges)
-    rows = compiled.rows()
+    rows = compiled.rows() + [problem.as_row() for problem in sealed]
     report = report_of(rows, workflow.status)
     if workflow.status == WorkflowStatus.ACTIVE and not report["valid"]:
         raise NotValid(report)

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from uuid import UUID
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -24,15 +25,17 @@ from django.utils import timezone
 
 from workflows.errors import PermanentError
 from workflows.models import Customer, Secret
+from workflows.spec.secret_handles import HANDLE, PREFIX, misplaced, refusal
+
+if TYPE_CHECKING:
+    from workflows.activities.registry import Activity
 
 Owner = Customer | UUID | str
 
 MASK = "***"
-PREFIX = "secret:"
 SHORTEST = 6  # characters of a secret that is looked for in texts
 _CONTAINERS = (dict, list)
 
-_HANDLE = re.compile(r"secret:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 _REFERENCE = re.compile(r"\s*(?:\$\{[^{}]*\}|\{%.*%\})\s*", re.DOTALL)
 _SEPARATORS = re.compile(r"[\s_.-]")
 
@@ -82,6 +85,11 @@ def seal(value: Any, customer: Owner) -> Any:
     return _rewritten(value, replaced)
 
 
+def seal_nowhere(value: Any) -> Any:
+    """As :func:`seal`, without storing anything: every secret becomes one handle that stands for nothing."""
+    return _covered(value, f"{PREFIX}{UUID(int=0)}")
+
+
 def reveal(value: Any, customer: Owner) -> Any:
     """Return JSON ``value`` with every handle replaced by its secret; the same object when there is none.
 
@@ -89,26 +97,30 @@ def reveal(value: Any, customer: Owner) -> Any:
     secret:...``) becomes text. Raises :class:`SecretError` naming the handle, never the value, for one that is
     unknown, expired, another customer's, or encrypted with a key that is not configured any more.
     """
-    return reveal_known(value, customer)[0]
-
-
-def reveal_known(value: Any, customer: Owner) -> tuple[Any, Mapping[str, str]]:
-    """Return what :func:`reveal` does, and the revealed texts with their handles, for :func:`conceal`."""
     wanted = _handles_in(value)
-    if not wanted:
-        return value, {}
-    known = _load(_id_of(customer), wanted)
+    return _revealed(value, _load(_id_of(customer), wanted)) if wanted else value
 
-    def replaced(_name: str, item: Any) -> Any:
-        if not isinstance(item, str) or PREFIX not in item:
-            return item
-        whole = _HANDLE.fullmatch(item)
-        if whole is not None:
-            return known[whole[1]]
-        return _HANDLE.sub(lambda match: _as_text(known[match[1]]), item)
 
-    texts = {_as_text(secret): f"{PREFIX}{key}" for key, secret in known.items()}
-    return _rewritten(value, replaced), {text: handle for text, handle in texts.items() if len(text) >= SHORTEST}
+def reveal_for(activity: "Activity", parameters: Any, customer: Owner) -> tuple[Any, Mapping[str, str]]:
+    """Return the parameters as the activity gets them, and the revealed texts with their handles, for :func:`conceal`.
+
+    Handles are revealed in the fields that declare it (``Activity.secret_uses``) and stay in those that keep them; in
+    an address a secret is percent-encoded, so that it cannot change where the address leads. Raises
+    :class:`SecretError` naming field and handle for a handle anywhere else, and as :func:`reveal`.
+    """
+    if not _handles_in(parameters):
+        return parameters, {}
+    uses = activity.secret_uses
+    fields = parameters if isinstance(parameters, dict) else {"": parameters}
+    for name, value in fields.items():
+        for path, handle in misplaced(value, uses.get(name), name):
+            raise SecretError(f"{path or 'parameters'}: {refusal(activity.name, handle, uses)}")
+    revealed = {name: value for name, value in fields.items() if uses.get(name) in ("value", "url")}
+    known = _load(_id_of(customer), _handles_in(revealed))
+    encoded = {key: quote(_as_text(secret), safe="") for key, secret in known.items()}
+    given = {name: _revealed(value, encoded if uses[name] == "url" else known) for name, value in revealed.items()}
+    texts = {text: f"{PREFIX}{key}" for key, secret in known.items() for text in (_as_text(secret), encoded[key])}
+    return fields | given, {text: handle for text, handle in texts.items() if len(text) >= SHORTEST}
 
 
 def conceal(value: Any, known: Mapping[str, str]) -> Any:
@@ -129,9 +141,7 @@ def conceal(value: Any, known: Mapping[str, str]) -> Any:
 
 def mask(value: Any) -> Any:
     """Return JSON ``value`` for display: what :func:`seal` would seal reads ``***``. Handles may be seen."""
-    if not _secrets_in(value):
-        return value
-    return _rewritten(value, lambda name, item: MASK if _is_secret(name, item) else item)
+    return _covered(value, MASK)
 
 
 def write_secret(
@@ -154,6 +164,26 @@ def equal_secrets(customer: Owner, value: Any, *, name: str) -> QuerySet[Secret]
     return Secret.objects.filter(customer_id=_id_of(customer), digest=_digest(value), name=name)
 
 
+def _covered(value: Any, cover: str) -> Any:
+    if not _secrets_in(value):
+        return value
+    return _rewritten(value, lambda name, item: cover if _is_secret(name, item) else item)
+
+
+def _revealed(value: Any, known: Mapping[str, Any]) -> Any:
+    """A copy of ``value`` with every handle replaced by what ``known`` has for its id."""
+
+    def replaced(_name: str, item: Any) -> Any:
+        if not isinstance(item, str) or PREFIX not in item:
+            return item
+        whole = HANDLE.fullmatch(item)
+        if whole is not None:
+            return known[whole[1]]
+        return HANDLE.sub(lambda match: _as_text(known[match[1]]), item)
+
+    return _rewritten(value, replaced)
+
+
 # -- finding and replacing, without recursion: values nest as deep as JSON does ------------------------------------
 
 
@@ -163,7 +193,7 @@ def _is_secret(name: str, item: Any) -> bool:
         return False
     if not isinstance(item, str):
         return True
-    return bool(item) and item != MASK and not _REFERENCE.fullmatch(item) and not _HANDLE.search(item)
+    return bool(item) and item != MASK and not _REFERENCE.fullmatch(item) and not HANDLE.search(item)
 
 
 def _secrets_in(value: Any) -> list[tuple[str, Any]]:
@@ -195,7 +225,7 @@ def _handles_in(value: Any) -> set[str]:
         node = stack.pop()
         if isinstance(node, str):
             if PREFIX in node:
-                found.update(_HANDLE.findall(node))
+                found.update(HANDLE.findall(node))
         elif isinstance(node, dict):
             stack.extend(node.values())
         elif isinstance(node, list):

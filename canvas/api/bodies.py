@@ -1,6 +1,6 @@
 """What workflows look like in JSON, and how requests about them are read (contract-rest-api 2.1 to 2.3).
 
-Owns the keys; refuses bodies that are no objects.
+Owns the keys; secrets that an old save holds in the open go out masked. Refuses bodies that are no objects.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.request import Request
 
 from canvas.problems import report_of
+from workflows import secrets
 from workflows.api.requests import id_in_path
 from workflows.api.timestamps import rfc3339
 from workflows.models import Workflow, WorkflowStatus, WorkflowVersion
@@ -27,8 +28,8 @@ def workflow_body(workflow: Workflow) -> dict[str, Any]:
         "description": workflow.description,
         "status": str(workflow.status),
         "version": workflow.version,
-        "nodes": workflow.nodes,
-        "edges": workflow.edges,
+        "nodes": secrets.mask(workflow.nodes),
+        "edges": secrets.mask(workflow.edges),
         "createdAt": rfc3339(workflow.created_at),
         "updatedAt": rfc3339(workflow.updated_at),
         "createdBy": workflow.created_by,
@@ -54,7 +55,7 @@ def version_body(version: WorkflowVersion, *, with_canvas: bool) -> dict[str, An
     }
     if with_canvas:
         spec = version.spec.document if version.spec is not None else None
-        body |= {"nodes": version.nodes, "edges": version.edges, "spec": spec}
+        body |= secrets.mask({"nodes": version.nodes, "edges": version.edges, "spec": spec})
     return body
 
 

@@ -21,6 +21,7 @@ from canvas.api.refusals import answered
 from canvas.changes import read_changes
 from canvas.problems import report_of
 from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
+from canvas.sealing import seal_canvas
 from workflows.access import actor_of, customer_of, role_required
 from workflows.api.requests import MAX_LIMIT, MAX_PAGE, checked, paged
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
@@ -121,10 +122,11 @@ class WorkflowValidation(APIView):
         fields = object_of(request)
         with answered():
             wanted = read_changes({key: fields.get(key) for key in ("name", "status")})
-        compiled = compile_for(
-            customer_of(request), wanted.name or "canvas", fields.get("nodes", []), fields.get("edges", [])
-        )
-        report = report_of(compiled.rows(), wanted.status or WorkflowStatus.ACTIVE)
+        # Judged as it would be kept: what is answered here holds no secret either.
+        nodes, edges, sealed = seal_canvas(fields.get("nodes", []), fields.get("edges", []), None)
+        compiled = compile_for(customer_of(request), wanted.name or "canvas", nodes, edges)
+        rows = compiled.rows() + [problem.as_row() for problem in sealed]
+        report = report_of(rows, wanted.status or WorkflowStatus.ACTIVE)
         return Response(report | {"spec": compiled.document if report["valid"] else None})
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from workflows import approvals
 from workflows.activities.context import ActivityContext, Suspended
 from workflows.activities.registry import activity
-from workflows.activities.shapes import Fields
+from workflows.activities.shapes import KEEPS_HANDLES, Fields
 
 # The knowledge base's timeout bounds the wait, however many minutes the input asks for.
 LONGEST_MINUTES = 120.0
@@ -18,10 +18,17 @@ AUTOMATIC_APPROVER = "system-auto"
 class ApproveWorkflowInput(Fields):
     """What is to be approved, by how many, until when."""
 
-    workflow_id: str = Field(min_length=1, max_length=255, description="What is to be approved, as people know it")
+    workflow_id: str = Field(
+        min_length=1,
+        max_length=255,
+        description="What is to be approved, as people know it",
+        json_schema_extra=KEEPS_HANDLES,
+    )
     required_approvals: int = Field(default=1, ge=1, le=20, description="How many distinct approvers must agree")
     timeout_minutes: float = Field(default=60, gt=0, description="Minutes until the question expires, 120 at most")
-    description: str = Field(default="", max_length=4000, description="What the approvers should know")
+    description: str = Field(
+        default="", max_length=4000, description="What the approvers should know", json_schema_extra=KEEPS_HANDLES
+    )
 
 
 class ApproveWorkflowOutput(Fields):
@@ -41,7 +48,6 @@ class ApproveWorkflowOutput(Fields):
     backoff=1.0,
     isolation="inline",
     notes="Waits for people; cannot be retried.",
-    takes_secrets=False,
 )
 def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> ApproveWorkflowOutput | Suspended:
     """Opens an approval gate and goes on once it is decided or expired."""

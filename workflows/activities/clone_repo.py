@@ -23,7 +23,7 @@ from workflows.activities.git import Git, GitFailed, SizeLimit
 from workflows.activities.git_source import Source, parse_source
 from workflows.activities.paths import Territory, printable
 from workflows.activities.registry import activity
-from workflows.activities.shapes import Fields
+from workflows.activities.shapes import TAKES_SECRETS_IN_URL, Fields
 from workflows.errors import PermanentError
 
 MAX_CLONE_BYTES = 2 * 2**30
@@ -40,8 +40,10 @@ class CloneRepoInput(Fields):
     repo: str = Field(
         min_length=1,
         max_length=4096,
-        description="Address of the repository: https://, ssh:// or git:// URL, user@host:path, or a local path",
+        description="Address of the repository: https://, ssh:// or git:// URL, user@host:path, or a local path; "
+        "the user information and query of a URL may hold secret:<id> handles",
         examples=["https://github.com/django/django.git", "git@github.com:django/django.git"],
+        json_schema_extra=TAKES_SECRETS_IN_URL,
     )
     branch: str = Field(
         default=DEFAULT_BRANCH,

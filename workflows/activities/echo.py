@@ -6,12 +6,13 @@ from pydantic import BaseModel, Field
 
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
+from workflows.activities.shapes import KEEPS_HANDLES
 
 
 class EchoInput(BaseModel):
     """Anything."""
 
-    value: Any = Field(default=None, description="Anything")
+    value: Any = Field(default=None, description="Anything", json_schema_extra=KEEPS_HANDLES)
 
 
 class EchoOutput(BaseModel):

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
-from workflows.activities.shapes import Fields
+from workflows.activities.shapes import KEEPS_HANDLES, Fields
 from workflows.errors import ActivityError
 
 EXTENSIONS = {"markdown": "md", "html": "html", "json": "json"}
@@ -31,10 +31,16 @@ _TEMPLATES = Path(__file__).parent / "report_templates"
 class GenerateReportInput(Fields):
     """What was found."""
 
-    analysis_result: dict[str, Any] | None = Field(default=None, description="Output of AnalyzeCodeActivity")
-    security_result: dict[str, Any] | None = Field(default=None, description="Output of SecurityScanActivity")
+    analysis_result: dict[str, Any] | None = Field(
+        default=None, description="Output of AnalyzeCodeActivity", json_schema_extra=KEEPS_HANDLES
+    )
+    security_result: dict[str, Any] | None = Field(
+        default=None, description="Output of SecurityScanActivity", json_schema_extra=KEEPS_HANDLES
+    )
     format: Literal["markdown", "html", "json"] = Field(default="markdown", description="What to write")
-    title: str = Field(default="Analysis Report", max_length=200, description="The report's heading")
+    title: str = Field(
+        default="Analysis Report", max_length=200, description="The report's heading", json_schema_extra=KEEPS_HANDLES
+    )
 
 
 class GenerateReportOutput(Fields):
@@ -51,7 +57,6 @@ class GenerateReportOutput(Fields):
     max_attempts=1,
     backoff=1.0,
     dependencies=("AnalyzeCodeActivity", "SecurityScanActivity"),
-    takes_secrets=False,
 )
 def generate_report(input: GenerateReportInput, context: ActivityContext) -> GenerateReportOutput:
     """Writes a Markdown, HTML or JSON report of an analysis and a security scan."""

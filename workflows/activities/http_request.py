@@ -20,7 +20,7 @@ from workflows.activities.context import ActivityContext
 from workflows.activities.network_guard import DEFAULT_PORTS, Target, check_url, redact, split_url
 from workflows.activities.paths import printable
 from workflows.activities.registry import activity
-from workflows.activities.shapes import Fields
+from workflows.activities.shapes import TAKES_SECRETS, TAKES_SECRETS_IN_URL, Fields
 from workflows.errors import ActivityError, InvalidInput, PermanentError
 
 MAX_RESPONSE_BYTES = 10 * 1024 * 1024
@@ -54,9 +54,22 @@ class HttpRequestInput(Fields):
     """What to send, where."""
 
     method: Method = Field(default="GET", description="The HTTP method", examples=["GET", "POST"])
-    url: str = Field(max_length=8192, description="Absolute http or https address", examples=["https://example.org/"])
-    headers: dict[str, str] | None = Field(default=None, description="Request headers; secrets as secret:<id> handles")
-    body: Any = Field(default=None, description="Sent as JSON if it is an object or a list, as it is if it is text")
+    url: str = Field(
+        max_length=8192,
+        description="Absolute http or https address; user information and query may hold secret:<id> handles",
+        examples=["https://example.org/"],
+        json_schema_extra=TAKES_SECRETS_IN_URL,
+    )
+    headers: dict[str, str] | None = Field(
+        default=None,
+        description="Request headers; secrets as secret:<id> handles",
+        json_schema_extra=TAKES_SECRETS,
+    )
+    body: Any = Field(
+        default=None,
+        description="Sent as JSON if it is an object or a list, as it is if it is text; may hold secret:<id> handles",
+        json_schema_extra=TAKES_SECRETS,
+    )
     expect_status: Status | list[Status] | None = Field(
         default=None, description="The status, or list of them, that counts as success; left out, any 2xx"
     )

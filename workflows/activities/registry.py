@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from workflows.activities.context import ActivityContext, Suspended
 from workflows.errors import InvalidInput, PermanentError
 from workflows.spec.durations import format_duration, parse_duration
+from workflows.spec.secret_handles import SecretUse, uses_in
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,6 @@ class Activity:
     notes: str = ""
     internal: bool = False
     max_concurrency: int | None = None
-    takes_secrets: bool = True
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -59,6 +59,11 @@ class Activity:
     def output_schema(self) -> dict[str, Any]:
         """JSON Schema of the output object."""
         return self.output_model.model_json_schema(by_alias=True, mode="serialization")
+
+    @cached_property
+    def secret_uses(self) -> dict[str, SecretUse]:
+        """What the input's fields do with ``secret:<id>`` handles, by name; the others take none."""
+        return uses_in(self.input_schema)
 
     def parse_input(self, parameters: Mapping[str, Any]) -> BaseModel:
         """Return ``parameters`` as the typed input; raises :class:`InvalidInput` naming every wrong field."""
@@ -138,7 +143,6 @@ def activity(
     notes: str = "",
     internal: bool = False,
     max_concurrency: int | None = None,
-    takes_secrets: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function under ``name``.
 
@@ -146,8 +150,8 @@ def activity(
     ``OutputModel | Suspended``); the schemas come from these annotations, the description from the docstring.
     ``timeout`` is the start-to-close default in duration text. ``max_attempts`` counts the first try; left out it is
     3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
-    in a ``process`` unless ``isolation`` says ``inline``. Activities that show people what they are given say
-    ``takes_secrets=False`` and get handles where others get the secrets. Raises ``TypeError`` without annotations.
+    in a ``process`` unless ``isolation`` says ``inline``. A field takes secrets only if it says so
+    (``workflows.activities.shapes.TAKES_SECRETS``). Raises ``TypeError`` without annotations.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,7 +177,6 @@ def activity(
                 notes=notes,
                 internal=internal,
                 max_concurrency=max_concurrency,
-                takes_secrets=takes_secrets,
             )
         )
         return function

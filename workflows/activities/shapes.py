@@ -3,8 +3,17 @@
 Keys that an input does not know are ignored: a workflow may pass more than one activity reads (workflow-spec 8.3).
 """
 
+from typing import Any, Final
+
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
+
+from workflows.spec.secret_handles import USE_KEY
+
+# For ``Field(json_schema_extra=...)``: what a field does with ``secret:<id>`` handles. Without one it takes none.
+TAKES_SECRETS: Final[dict[str, Any]] = {USE_KEY: "value"}
+TAKES_SECRETS_IN_URL: Final[dict[str, Any]] = {USE_KEY: "url"}
+KEEPS_HANDLES: Final[dict[str, Any]] = {USE_KEY: "handle"}
 
 
 class Fields(BaseModel):

@@ -16,7 +16,7 @@ from pydantic import Field
 from workflows.activities.context import ActivityContext
 from workflows.activities.paths import Territory
 from workflows.activities.registry import activity
-from workflows.activities.shapes import Fields
+from workflows.activities.shapes import KEEPS_HANDLES, Fields
 from workflows.errors import WorkflowError
 
 DAY = 86_400
@@ -45,7 +45,7 @@ async def sleep(input: SleepInput, context: ActivityContext) -> SleepOutput:
 class FailInput(Fields):
     """How to fail."""
 
-    message: str = Field(default="failed as asked", description="The error's message")
+    message: str = Field(default="failed as asked", description="The error's message", json_schema_extra=KEEPS_HANDLES)
     failures: int | None = Field(
         default=None, ge=0, description="Fail this many attempts, then succeed; left out, always fail"
     )
@@ -116,7 +116,9 @@ class RecordInput(Fields):
     """Where to write."""
 
     path: str = Field(description="File in an allowed directory that gets one JSON line a run")
-    value: Any = Field(default=None, description="Anything; written with the line and given back")
+    value: Any = Field(
+        default=None, description="Anything; written with the line and given back", json_schema_extra=KEEPS_HANDLES
+    )
 
 
 class RecordOutput(Fields):

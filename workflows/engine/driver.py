@@ -200,8 +200,7 @@ class Driver:
         parameters = step.templates["parameters"].resolve(LineScope(line))
         given = secrets.mask(parameters)
         line.hidden = {}
-        if activity.takes_secrets:
-            parameters, line.hidden = secrets.reveal_known(parameters, line.execution.customer)
+        parameters, line.hidden = secrets.reveal_for(activity, parameters, line.execution.customer)
         signal = waits.awaited_signal(self.store, line)
         resumed = None
         if line.waiting_for == "activity":

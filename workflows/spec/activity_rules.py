@@ -13,6 +13,7 @@ from jsonschema.exceptions import ValidationError
 from workflows.spec.document import child_path, join_path
 from workflows.spec.outline import Node
 from workflows.spec.report import Findings, shown
+from workflows.spec.secret_handles import HANDLE, PREFIX, USE_KEY, misplaced, refusal, uses_in
 
 
 class ActivityInfo(Protocol):
@@ -50,7 +51,7 @@ _PYTHON_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
     "number": (int, float),
     "boolean": bool,
 }
-_ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "examples"})
+_ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "examples", USE_KEY})
 _TYPE_PARTS: Final = ("anyOf", "oneOf")
 
 
@@ -69,6 +70,8 @@ def check_task(node: Node, activities: Mapping[str, ActivityInfo], findings: Fin
     parameters = node.object("parameters")
     path = f"{node.path}.parameters"
     for name, value in parameters.items():
+        if _check_secrets(activity, name, value, child_path(path, name), findings):
+            continue
         if name in known:
             _check_parameter(activity, name, value, child_path(path, name), findings)
         elif not schema.get("additionalProperties"):
@@ -94,9 +97,21 @@ def lacks_output_field(activity: ActivityInfo, name: str) -> list[str] | None:
     return list(fields) if fields and name not in fields and not schema.get("additionalProperties") else None
 
 
+def _check_secrets(activity: ActivityInfo, name: str, value: Any, path: str, findings: Findings) -> bool:
+    """Add a problem for each handle where the activity takes no secret; returns whether there is one."""
+    uses = uses_in(activity.input_schema)
+    use = uses.get(name)
+    if use == "url" and is_dynamic(value):
+        return False  # which part of the address it is shows once the references are resolved
+    found = list(misplaced(value, use, path))
+    for where, handle in found:
+        findings.add(where, "secret-not-allowed", refusal(activity.name, handle, uses))
+    return bool(found)
+
+
 def _check_parameter(activity: ActivityInfo, name: str, value: Any, path: str, findings: Findings) -> None:
     schema = activity.input_schema["properties"][name]
-    if is_dynamic(value) or _is_plainly_right(schema, value):
+    if _is_open(value) or _is_plainly_right(schema, value):
         return
     errors = list(_errors(_validator_of(activity), schema, value))
     mistyped = [error.absolute_path for error in errors if error.validator == "type"]
@@ -210,4 +225,9 @@ def _holds_dynamic(value: Any) -> bool:
         return any(_holds_dynamic(part) for part in value.values())
     if isinstance(value, list):
         return any(_holds_dynamic(part) for part in value)
-    return is_dynamic(value)
+    return _is_open(value)
+
+
+def _is_open(value: Any) -> bool:
+    """Whether what ``value`` will be is not known yet: it is dynamic, or a secret of any type."""
+    return is_dynamic(value) or (isinstance(value, str) and PREFIX in value and HANDLE.fullmatch(value) is not None)

@@ -56,6 +56,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "unknown-activity": ("error", "A Task names an activity that does not exist"),
     "parameter-type": ("error", "A literal parameter of another type than the activity takes"),
     "parameter-value": ("error", "A literal parameter that the activity does not allow"),
+    "secret-not-allowed": ("error", "A secret: handle in a parameter that takes no secrets"),
     "unknown-workflow": ("error", "A Workflow state names a workflow that does not exist"),
     "more-problems": ("error", "There are more problems than the report lists"),
     "reference-uncertain": ("warning", "A reference to a state that runs only on some of the paths"),
@@ -71,6 +72,11 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
 MAX_PROBLEMS: Final = 1000
 _MOST_CANDIDATES: Final = 2000
 _MOST_SUGGESTIONS: Final = 50
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 error``, ``2 errors``: for nouns whose plural ends in s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class SpecReport:
     def as_text(self) -> str:
         """The report for a terminal: a verdict, then a line per problem."""
         verdict = "valid" if self.valid else "not valid"
-        counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        counts = f"{counted(len(self.errors), 'error')}, {counted(len(self.warnings), 'warning')}"
         lines = [f"  {problem.severity}: {problem} [{problem.code}]" for problem in self.problems]
         return "\n".join([f"{verdict}: {counts}", *lines])
 
