@@ -11,6 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "poimen_site.settings")
 
 from django.core.asgi import get_asgi_application
 
+from poimen_site.bounded_connection import bound_waits
+
 
 async def refuse_websocket(scope: object, receive: object, send: object) -> None:
     """Close the handshake."""
@@ -20,4 +22,6 @@ async def refuse_websocket(scope: object, receive: object, send: object) -> None
     await send({"type": "websocket.close", "code": 4404})
 
 
-application = ProtocolTypeRouter({"http": get_asgi_application(), "websocket": refuse_websocket})
+_http = get_asgi_application()
+bound_waits()
+application = ProtocolTypeRouter({"http": _http, "websocket": refuse_websocket})

@@ -2,17 +2,25 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
+import psycopg
 import pytest
 from django.conf import settings
+from django.db import connections
 
+from poimen_site import bounded_connection
+from poimen_site.bounded_connection import BoundedConnection
 from poimen_site.embedded_postgres import EmbeddedPostgres
 from poimen_site.tests.polling import until
 
@@ -76,6 +84,45 @@ def test_the_web_process_waits_out_an_outage(server: EmbeddedPostgres, client: h
     assert "Traceback" not in said  # an outage is not a mistake in the program
 
 
+def hold(server: EmbeddedPostgres, number: signal.Signals) -> None:
+    pid = server.postmaster_pid()
+    assert pid is not None
+    postmaster = psutil.Process(pid)
+    for process in (postmaster, *postmaster.children()):
+        process.send_signal(number)
+
+
+@pytest.mark.slow
+def test_a_database_that_hangs_holds_nobody(server: EmbeddedPostgres, client: httpx.Client) -> None:
+    credentials = {"username": "ada", "password": "difference engine"}
+
+    def ask(_: int) -> tuple[int, float, str]:
+        began = time.monotonic()
+        answer = client.post("/auth/token", json=credentials)
+        return answer.status_code, time.monotonic() - began, answer.headers.get("Retry-After", "")
+
+    assert ask(0)[0] == 401
+    hold(server, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        assert client.get("/health/ready").status_code == 503
+        assert time.monotonic() - began < 6
+        for _ in range(2):
+            with ThreadPoolExecutor(20) as many:
+                answers = list(many.map(ask, range(20)))
+            assert {code for code, _, _ in answers} == {503}
+            assert max(seconds for _, seconds, _ in answers) < 6
+            assert all(int(retry_after) > 0 for _, _, retry_after in answers)
+        assert client.get("/health/live").status_code == 200
+    finally:
+        hold(server, signal.SIGCONT)
+    until(lambda: ask(0)[0] == 401, 10)
+    with ThreadPoolExecutor(20) as many:
+        assert {code for code, _, _ in many.map(ask, range(40))} == {401}
+    assert client.get("/health/ready").status_code == 200
+    assert "Traceback" not in (server.home / "web.log").read_text()
+
+
 @pytest.mark.slow
 def test_a_command_says_how_to_start_the_database(server: EmbeddedPostgres) -> None:
     server.stop()
@@ -91,3 +138,16 @@ def test_a_command_says_how_to_start_the_database(server: EmbeddedPostgres) -> N
     assert "bin/run" in done.stderr
     assert "manage.py database start" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.django_db
+def test_a_slow_statement_is_not_taken_for_a_database_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_connection, "PATIENCE_SECONDS", 0.2)
+    parameters = connections["default"].get_connection_params()
+    given = {key: value for key, value in parameters.items() if key not in ("context", "cursor_factory")}
+    with BoundedConnection.connect(**given) as connection:
+        assert connection.execute("SELECT 1 FROM pg_sleep(1)").fetchone() == (1,)
+        monkeypatch.setattr(bounded_connection, "STATEMENT_SECONDS", -bounded_connection.LOCK_SECONDS)
+        with pytest.raises(psycopg.OperationalError, match="no answer from the database"):
+            connection.execute("SELECT 1 FROM pg_sleep(1)")
+        assert connection.closed
