@@ -1,12 +1,15 @@
 """Activities that misbehave in ways no real one should: registered while a test runs, in this process only."""
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from pydantic import BaseModel, Field
 
 from workflows.activities.context import ActivityContext, Suspended
@@ -100,10 +103,45 @@ async def limited(input: Choice, context: ActivityContext) -> Anything:
 
 
 def suspend(input: Choice, context: ActivityContext) -> Anything | Suspended:
-    """Waits for the signal ``kind``, at most ``seconds``."""
-    if context.resumed is None:
+    """Waits for the signal ``kind``, at most ``seconds``; and once more if its payload is ``again``."""
+    if context.resumed is None or context.resumed.payload == "again":
         return Suspended(input.kind, until=datetime.now(UTC) + timedelta(seconds=input.seconds))
     return Anything(value={"payload": context.resumed.payload, "expired": context.resumed.expired})
+
+
+async def suspend_async(input: Choice, context: ActivityContext) -> Anything | Suspended:
+    """The same, off the driver threads."""
+    return suspend(input, context)
+
+
+async def report(input: Choice, context: ActivityContext) -> Anything:
+    """Says ten times that it lives, in ``seconds`` altogether."""
+    for tenth in range(10):
+        context.progress(tenth * 10)
+        await asyncio.sleep(input.seconds / 10)
+    return Anything(value="alive")
+
+
+def lose_database(input: Choice, context: ActivityContext) -> Anything:
+    """Works with the database while the server ends the connection: in the first attempt, or ``always``."""
+    if input.kind == "always" or context.identity.attempt == 1:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 'there'")
+        return Anything(value=cursor.fetchone()[0])
+
+
+def die(input: Choice, context: ActivityContext) -> Anything:
+    """Takes its worker along, as the kernel does when memory runs out."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("nobody survives that")
+
+
+def fill(input: Choice, context: ActivityContext) -> Anything:
+    """Writes a quarter of a megabyte into its workspace."""
+    (context.workspace / "result").write_bytes(b"x" * 256 * 1024)
+    return Anything(value="written")
 
 
 @contextmanager
@@ -117,6 +155,11 @@ def registered() -> Iterator[None]:
         ("Hold", hold, "inline", None),
         ("Limited", limited, "async", 2),
         ("Suspend", suspend, "inline", None),
+        ("SuspendAsync", suspend_async, "async", None),
+        ("Report", report, "async", None),
+        ("LoseDatabase", lose_database, "inline", None),
+        ("Die", die, "inline", None),
+        ("Fill", fill, "inline", None),
     )
     release.clear()
     for name, function, isolation, limit in made:

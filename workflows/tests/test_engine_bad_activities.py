@@ -10,6 +10,8 @@ import pytest
 from django.core.files.storage import default_storage
 
 from workflows import control
+from workflows.engine.driver import MAX_INTERRUPTIONS
+from workflows.models import Signal
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story
 
@@ -173,6 +175,55 @@ def test_a_suspended_activity_is_resumed_when_its_time_is_over(engine: Engine) -
     execution = engine.run(spec(task("Suspend", kind="go", seconds=0.1)))
     assert execution.output == {"value": {"expired": True, "payload": None}}
     assert ran(execution.pk) == [("A", "success", 1)]
+
+
+@pytest.mark.parametrize("resource", ["Suspend", "SuspendAsync"])
+@pytest.mark.parametrize("early", [False, True], ids=["one after the other", "both sent before it looked"])
+def test_an_activity_that_suspends_twice_gets_each_signal_once(engine: Engine, resource: str, early: bool) -> None:
+    engine.pump()
+    execution = engine.start(spec(task(resource, kind="go", seconds=60)))
+    (waiting,) = engine.waits(execution, "activity")
+    control.send_signal(execution, "go", "again")
+    if not early:
+        taken = Signal.objects.filter(execution=execution, consumed_at__isnull=False)
+        eventually(
+            lambda: taken.exists() and engine.waits(execution, "activity")[0].seq > waiting.seq, "it waits again"
+        )
+    control.send_signal(execution, "go", "done")
+    assert engine.ended(execution).output == {"value": {"payload": "done", "expired": False}}, story(execution)
+    assert ran(execution) == [("A", "success", 1)]
+    assert not Signal.objects.filter(execution=execution, consumed_at=None).exists()
+
+
+def test_an_activity_that_suspended_twice_is_resumed_when_the_second_time_is_over(engine: Engine) -> None:
+    engine.pump()
+    engine.clock()
+    execution = engine.start(spec(task("Suspend", kind="go", seconds=0.5)))
+    engine.waits(execution, "activity")
+    control.send_signal(execution, "go", "again")
+    assert engine.ended(execution).output == {"value": {"expired": True, "payload": None}}
+    assert ran(execution) == [("A", "success", 1)]
+
+
+def test_an_inline_activity_whose_database_goes_away_is_tried_again_through_no_fault_of_its_own(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.run(spec(task("LoseDatabase") | {"retry": {"maxAttempts": 1}}))
+    assert execution.output == {"value": "there"}, story(execution.pk)
+    assert ran(execution.pk) == [("A", "interrupted", 1), ("A", "success", 2)]
+    assert "the database was away" in failure_of(runs_of(execution.pk)[0])["message"]
+
+
+def test_an_inline_activity_that_never_gets_at_its_database_fails_in_the_end(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.run(spec(task("LoseDatabase", kind="always")))
+    assert execution.status == "failed"
+    assert [run.status for run in runs_of(execution.pk)] == ["interrupted"] * MAX_INTERRUPTIONS + ["failed"]
+
+
+def test_an_activity_that_reports_is_not_silent(engine: Engine) -> None:
+    engine.pump()
+    execution = engine.run(spec(task("Report", seconds=1) | {"heartbeat": "500ms"}))
+    assert execution.output == {"value": "alive"}, story(execution.pk)
 
 
 def test_a_suspended_activity_is_cancelled_at_once(engine: Engine) -> None:
