@@ -6,14 +6,16 @@ the value, not the reference. Refuses outputs above 32 MiB.
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 
 from workflows.engine.json_text import dumps
 from workflows.errors import LimitExceeded, PermanentError, WorkflowError
+from workflows.identifiers import new_id
 from workflows.spec.limits import MAX_INLINE_OUTPUT_BYTES, MAX_OUTPUT_BYTES
 
 KEY = "$artifact"
@@ -46,10 +48,29 @@ def keep_small(execution: UUID, value: Any) -> Any:
     name = f"{execution}/outputs/{digest}.json"
     try:
         if not default_storage.exists(name):
-            default_storage.save(name, ContentFile(data))
+            _store_whole(name, data)
     except OSError as error:
         raise WorkflowError(f"the output cannot be stored: {error.strerror or error}", name="StorageFailed") from None
     return {KEY: name, "bytes": len(data), "sha256": digest}
+
+
+def _store_whole(name: str, data: bytes) -> None:
+    """Write under another name first: a full disk or a killed process must leave no part where the whole belongs."""
+    if not isinstance(default_storage, FileSystemStorage):
+        default_storage.save(name, ContentFile(data))  # object stores show an object when it is complete
+        return
+    draft = draft_of(name)
+    try:
+        default_storage.save(draft, ContentFile(data))
+        Path(default_storage.path(draft)).replace(default_storage.path(name))
+    except OSError:
+        default_storage.delete(draft)
+        raise
+
+
+def draft_of(name: str) -> str:
+    """A name beside ``name`` for what is being written; another one each time."""
+    return f"{name}.{new_id().hex}.part"
 
 
 def _is_tiny(value: Any) -> bool:
