@@ -27,7 +27,12 @@ def main() -> None:
     from django.db.utils import OperationalError
 
     try:
-        execute_from_command_line(sys.argv)
+        if sys.argv[1:2] == ["up"]:
+            from poimen_site.management.commands.up import Command
+
+            Command().run_from_argv(sys.argv)  # it loads Django itself, once others are on their way
+        else:
+            execute_from_command_line(sys.argv)
         gc.freeze()  # the interpreter ends at once instead of collecting everything three times before it does
     except (OperationalError, psycopg.OperationalError):
         from poimen_site.database_outage import explain_outage

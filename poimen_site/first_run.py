@@ -4,6 +4,7 @@ Done once a home; afterwards people own the examples and may change or delete th
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ EXAMPLES = "examples"
 CHECK_UP = "Repository check-up"
 MARKER = "first-run"
 CREATOR = "poimen"
+TEST_FOLDERS = {"test", "tests"}
 
 
 def load_examples() -> int:
@@ -67,15 +69,26 @@ class FirstRun:
 
     def _start(self) -> None:
         customer = default_customer()
+        known = Execution.objects.filter(customer=customer, idempotency_key=MARKER).first()
+        if known is not None:  # started before, perhaps by an older version whose spec was another
+            self._execution = known.pk
+            return
         workflow = Workflow.objects.filter(customer=customer, name=CHECK_UP).first()
         if workflow is None:
             self._finish("")
+            return
+        if not (settings.BASE_DIR / ".git").exists():
+            self._finish("")
+            self._say(
+                f'{settings.BASE_DIR} is not a git repository, so the example "{CHECK_UP}" is not run on it. Run it '
+                "on one of yours: its input is repo, an address or a path in POIMEN_REPO_ROOTS."
+            )
             return
         execution, _ = start_workflow(
             workflow.pk,
             customer,
             inputs={"repo": str(settings.BASE_DIR)},
-            idempotency_key="first-run",
+            idempotency_key=MARKER,
             by=CREATOR,
         )
         self._execution = execution.pk
@@ -111,8 +124,21 @@ def _told(results: dict[str, Any]) -> list[str]:
         if "summary" in output:
             lines.append(f"  analysis: {output['summary']}")
         if "securityScore" in output:
-            found = len(output.get("vulnerabilities", []))
-            lines.append(f"  security: score {output['securityScore']:g}, risk {output['riskLevel']}, {found} findings")
+            lines += _security_told(output)
         if "reportPath" in output:
             lines.append(f"  report: {output['reportPath']}")
+    return lines
+
+
+def _security_told(output: dict[str, Any]) -> list[str]:
+    """The verdict, and how it comes about: it goes by the number of findings, wherever they are."""
+    listed, total = output["vulnerabilities"], output["totalFindings"]
+    of_tests = sum(not TEST_FOLDERS.isdisjoint(Path(finding["file"] or "").parts) for finding in listed)
+    worst = Counter(finding["severity"] for finding in listed)
+    counted = ", ".join(f"{count} {severity}" for severity, count in worst.items()) or "none"
+    lines = [f"  security: score {output['securityScore']:g}, risk {output['riskLevel']}, {total} findings ({counted})"]
+    if of_tests:
+        lines.append(
+            f"  {of_tests} of them are in tests; risk goes by their number (10 or more: critical), read the report"
+        )
     return lines

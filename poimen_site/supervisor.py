@@ -19,6 +19,7 @@ from typing import IO, Any
 from poimen_site.supervisor_guard import SUPERVISED
 
 COLOURS = (36, 35, 33, 32, 34)
+NEVER = float("inf")  # as ``start_at``: not before ``Supervisor.start``
 BACKOFF_SECONDS = (0.2, 1.0, 2.0, 5.0, 10.0)
 STABLE_SECONDS = 30.0  # a process that ran this long starts its backoff afresh
 GRACE_SECONDS = 5.5  # with the database after it, everything is gone within ten seconds
@@ -65,16 +66,28 @@ class Supervisor:
         """End everything; fit to be a signal handler."""
         self._stopping = True
 
+    def start(self, name: str) -> None:
+        """Start a service now, also before ``run``."""
+        service = self._named(name)
+        if service.process is None:
+            self._start(service)
+
+    def end(self) -> None:
+        """End what runs; ``run`` does so by itself."""
+        if any(service.process is not None for service in self._services):
+            self._end_all()
+
     def replace(self, name: str) -> None:
         """Kill a service and all it started; it starts again like one that died by itself."""
-        for service in self._services:
-            if service.name == name:
-                _signal(service, signal.SIGKILL)
+        _signal(self._named(name), signal.SIGKILL)
 
     def seconds_up(self, name: str) -> float:
         """For how long the service's process has been running; 0 while there is none."""
-        service = next(s for s in self._services if s.name == name)
+        service = self._named(name)
         return time.monotonic() - service.started_at if service.is_running else 0.0
+
+    def _named(self, name: str) -> Service:
+        return next(service for service in self._services if service.name == name)
 
     def say(self, text: str, name: str = "poimen") -> None:
         """Print lines under a label."""

@@ -19,6 +19,7 @@ class WebProbe:
         self._port = port
         self._asking: threading.Thread | None = None
         self._failures = 0
+        self.has_answered = False  # ever
 
     @property
     def is_deaf(self) -> bool:
@@ -44,5 +45,6 @@ class WebProbe:
             self._failures += 1
         else:
             self._failures = 0
+            self.has_answered = True
         finally:
             connection.close()

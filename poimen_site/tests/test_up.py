@@ -52,6 +52,10 @@ class Installation:
         }
 
     def start(self) -> None:
+        self.launch()
+        until(lambda: self.status() == "healthy", 120)
+
+    def launch(self) -> None:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up"],
@@ -61,7 +65,6 @@ class Installation:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        until(lambda: self.status() == "healthy", 120)
 
     def status(self) -> str:
         try:
@@ -141,6 +144,9 @@ def test_a_first_start_checks_up_the_checkout_and_a_stop_leaves_nothing(installa
         names = client.get("/workflows", headers={"Authorization": f"Bearer {token}"}).json()["workflows"]
     assert {"Repository check-up", "Approved report", "Wait and call"} <= {w["name"] for w in names}
     assert PASSWORD not in said
+    told = ["making the database", "bringing the database up to date", "loaded 3 example workflows", "Poimen is at"]
+    positions = [said.index(text) for text in (*told, "Running the example")]
+    assert positions == sorted(positions)
     assert not (installation.home / "admin-password").exists()  # a password that was given is not kept
 
     assert installation.stop() < 10
@@ -153,6 +159,17 @@ def test_a_first_start_checks_up_the_checkout_and_a_stop_leaves_nothing(installa
     assert time.monotonic() - began < 60  # seconds on a machine of its own; tests share theirs
     assert "Running the example" not in installation.log.read_text()
     assert installation.stop() < 10
+
+
+def test_the_address_is_told_once_the_web_process_answers(installation: Installation) -> None:
+    installation.launch()
+    until(lambda: "Poimen is at" in installation.log.read_text(), 120)
+    address = f"http://127.0.0.1:{installation.port}"
+    assert httpx.get(f"{address}/health/live", timeout=2).status_code == 200
+    assert httpx.get(f"{address}/health/ready", timeout=10).status_code == 200  # the schema was made before
+    until(lambda: "Running the example" in installation.log.read_text())
+    assert installation.stop() < 10  # with a scan on its way
+    assert installation.processes() == {}
 
 
 def test_what_dies_comes_back_and_others_are_refused(installation: Installation) -> None:

@@ -8,7 +8,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-import lizard
 from pydantic import Field, field_validator
 
 from workflows.activities.code_files import CodeFile, chosen_language, find
@@ -123,6 +122,8 @@ def analyze_code(input: AnalyzeCodeInput, context: ActivityContext) -> AnalyzeCo
 def _measure(files: list[CodeFile], context: ActivityContext) -> _Measures:
     """Read every file: lines, and the complexity of its functions while there is time for it."""
     measures = _Measures()
+    import lizard  # not for every process that only knows of this activity
+
     stop = time.monotonic() + COMPLEXITY_SECONDS
     for number, file in enumerate(files):
         context.check_cancelled()

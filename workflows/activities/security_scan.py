@@ -7,7 +7,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflows.activities import secret_search
 from workflows.activities.analyze_code import go_modules
 from workflows.activities.code_files import CodeFile, find
 from workflows.activities.code_tools import Finding, Toolbox
@@ -134,6 +133,8 @@ def security_scan(input: SecurityScanInput, context: ActivityContext) -> Securit
 
 def _search_secrets(files: list[CodeFile], found: _Findings, context: ActivityContext) -> list[CodeFile]:
     """Search every file for secrets; returns those that could be: not binary, not too large, readable."""
+    from workflows.activities import secret_search  # not for every process that only knows of this activity
+
     scanned = []
     for number, file in enumerate(files):
         context.check_cancelled()

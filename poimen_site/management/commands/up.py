@@ -1,36 +1,34 @@
 """``manage.py up``: database, web, worker and clock on one machine, under one supervisor (``bin/run``).
 
-It refuses a home that another supervisor holds and a port that something else listens on.
+It refuses a home that another supervisor holds and a port that something else listens on. Starting is a matter of
+loading code: so the web process loads its own, and the database starts, while this process loads Django (manage.py
+calls this command before it does), and worker and clock wait until the web process answers.
 """
 
 import fcntl
 import os
-import secrets
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
+import django
 import psutil
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from poimen_site import supervisor_guard
 from poimen_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
-from poimen_site.first_run import FirstRun, load_examples
 from poimen_site.listening import listen
 from poimen_site.postgres_account import AccountError
-from poimen_site.supervisor import Service, Supervisor
+from poimen_site.supervisor import NEVER, Service, Supervisor
 from poimen_site.web_probe import WebProbe
-from workflows.access import default_customer
-from workflows.models import Membership, Role
 
 DATABASE_CHECK_SECONDS = 2.0
 WEB_CHECK_SECONDS = 10.0
@@ -46,12 +44,12 @@ class Command(BaseCommand):
     """Runs until SIGTERM or SIGINT."""
 
     help = "Run Poimen on this machine: database, web, worker and clock."
+    requires_system_checks = ()  # the web process checks
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare the home, start everything, keep it running."""
         began = time.monotonic()
         home = Path(settings.POIMEN_HOME)
-        home.mkdir(parents=True, exist_ok=True)
         # Until the loop runs, a signal simply ends the start.
         for number in STOP_SIGNALS:
             signal.signal(number, _leave)
@@ -59,30 +57,28 @@ class Command(BaseCommand):
         listener = listen(settings.HOST, settings.PORT)
         database = None if settings.DATABASE_URL else EmbeddedPostgres(home)
         guard = _guard(lock.fileno(), home if database else None)
+        gate, opener = os.pipe()
+        supervisor = Supervisor(_services(listener, gate))
         try:
-            if database is not None:
-                self.stdout.write("poimen | starting the database")
-                database.start()
-            call_command("migrate", verbosity=0)
-            password = _ensure_admin(home)
-            loaded = load_examples()
-            connections.close_all()
-            supervisor = Supervisor(_services(listener))
+            supervisor.start("web")
+            with ThreadPoolExecutor(1) as beside:
+                starting = beside.submit(self._start, database, supervisor)
+                django.setup()
+                starting.result()
+            from poimen_site.home import prepare
+
+            prepare(home, supervisor.say)
+            os.close(opener)
             for number in STOP_SIGNALS:
                 signal.signal(number, supervisor.stop)
             if _asked_to_leave.is_set():
                 raise SystemExit(130)
-            probe = WebProbe(settings.HOST, settings.PORT)
-            supervisor.every(WEB_CHECK_SECONDS, lambda: _check_web(probe, supervisor))
-            if database is not None:
-                supervisor.every(DATABASE_CHECK_SECONDS, lambda: _revive(database, supervisor))
-            first_run = FirstRun(home, supervisor.say)
-            supervisor.every(0.5, first_run.advance)
-            self._greet(supervisor, home, password, loaded, time.monotonic() - began)
+            self._watch(supervisor, database, home, began)
             supervisor.run()
         except (AccountError, EmbeddedPostgresError) as error:
             raise CommandError(str(error)) from error
         finally:
+            supervisor.end()
             listener.close()
             connections.close_all()
             if database is not None:
@@ -93,14 +89,39 @@ class Command(BaseCommand):
             lock.close()
         self.stdout.write("poimen | stopped")
 
-    def _greet(self, supervisor: Supervisor, home: Path, password: str, loaded: int, seconds: float) -> None:
-        host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-        supervisor.say(f"Poimen is at http://{host}:{settings.PORT}/ (home {home}, prepared in {seconds:.1f} s)")
-        if password:
-            supervisor.say(f"Sign in as admin with the password {password}")
-            supervisor.say(f"It is kept in {home / 'admin-password'} and not shown again.")
-        if loaded:
-            supervisor.say(f"{loaded} example workflows were loaded.")
+    def _start(self, database: EmbeddedPostgres | None, supervisor: Supervisor) -> None:
+        if database is not None:
+            supervisor.say("starting the database" if database.data.exists() else "making the database")
+            database.start()
+
+    def _watch(self, supervisor: Supervisor, database: EmbeddedPostgres | None, home: Path, began: float) -> None:
+        """Give the supervisor its duties."""
+        from poimen_site.first_run import FirstRun
+
+        probe = WebProbe(settings.HOST, settings.PORT)
+        first_run = FirstRun(home, supervisor.say)
+        is_greeted = False
+
+        def greet() -> None:
+            nonlocal is_greeted
+            if is_greeted:
+                first_run.advance()
+            elif probe.has_answered or time.monotonic() - began > WEB_START_SECONDS:
+                is_greeted = True
+                if probe.has_answered:
+                    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+                    seconds = time.monotonic() - began
+                    supervisor.say(f"Poimen is at http://{host}:{settings.PORT}/ (home {home}, after {seconds:.1f} s)")
+                supervisor.start("worker")
+                supervisor.start("clock")
+            else:
+                probe.ask()
+
+        supervisor.say("starting web, worker and clock")
+        supervisor.every(0.1, greet)
+        supervisor.every(WEB_CHECK_SECONDS, lambda: _check_web(probe, supervisor))
+        if database is not None:
+            supervisor.every(DATABASE_CHECK_SECONDS, lambda: _revive(database, supervisor))
 
 
 def _leave(*_: Any) -> None:
@@ -137,12 +158,13 @@ def _own(home: Path) -> IO[str]:
     return lock
 
 
-def _services(listener: socket.socket) -> list[Service]:
+def _services(listener: socket.socket, gate: int) -> list[Service]:
     manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+    place = ["--fd", str(listener.fileno()), "--gate", str(gate)]
     return [
-        Service("web", [*manage, "web", "--fd", str(listener.fileno())], fds=[listener.fileno()]),
-        Service("worker", [*manage, "qcluster"]),
-        Service("clock", [*manage, "clock"]),
+        Service("web", [*manage, "web", *place], fds=[listener.fileno(), gate]),
+        Service("worker", [*manage, "qcluster"], start_at=NEVER),
+        Service("clock", [*manage, "clock"], start_at=NEVER),
     ]
 
 
@@ -172,22 +194,3 @@ def _revive(database: EmbeddedPostgres, supervisor: Supervisor) -> None:
     if not database.is_running():
         supervisor.say("the database is gone; starting it again")
         database.start()
-
-
-def _ensure_admin(home: Path) -> str:
-    """Make the user ``admin`` if there is none; returns a generated password once, else an empty text."""
-    users = get_user_model().objects
-    user = users.filter(username="admin").first()
-    wanted = os.environ.get("POIMEN_ADMIN_PASSWORD", "")
-    shown = ""
-    if user is None:
-        password = wanted or secrets.token_urlsafe(12)
-        user = users.create_superuser("admin", email="", password=password)
-        if not wanted:
-            path = home / "admin-password"
-            path.touch(mode=0o600, exist_ok=True)
-            path.chmod(0o600)
-            path.write_text(password + "\n")
-            shown = password
-    Membership.objects.get_or_create(user=user, customer=default_customer(), defaults={"role": Role.ADMIN})
-    return shown

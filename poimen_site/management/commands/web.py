@@ -1,10 +1,13 @@
 """``manage.py web``: the web process - pages, REST and the admin - under Daphne."""
 
+import os
+from importlib import import_module
 from typing import Any
 
 from daphne.cli import CommandLineInterface
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
+from django.urls import get_resolver
 
 from poimen_site.listening import listen
 
@@ -17,10 +20,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the inherited socket."""
         parser.add_argument("--fd", type=int, help="file descriptor of a listening socket")
+        parser.add_argument("--gate", type=int, help="file descriptor of a pipe; serve once its other end is closed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Daphne."""
         settings.STATIC_ROOT.mkdir(exist_ok=True)  # empty unless collectstatic was run; the finders serve as well
+        import_module("poimen_site.asgi")
+        get_resolver().url_patterns  # noqa: B018 - loads the views, before somebody waits for an answer
+        if options["gate"] is not None:
+            os.read(options["gate"], 1)
         inherited = options["fd"]
         descriptor = listen(settings.HOST, settings.PORT).detach() if inherited is None else inherited
         CommandLineInterface().run(
