@@ -82,9 +82,9 @@ def relation_body(relation: Relation) -> dict[str, Any]:
     }
 
 
-def history_of(customer: Customer, workflow_id: UUID | None, edge_id: str) -> list[dict[str, Any]]:
+def history_of(customer: Customer, workflow_id: UUID, edge_id: str) -> list[dict[str, Any]]:
     """Return every change of an edge's meaning, oldest first (contract-rest-api 2.8); unknown ids have none."""
-    if workflow_id is None or "\0" in edge_id:
+    if "\0" in edge_id:
         return []
     rows = RelationVersion.objects.filter(workflow=workflow_id, workflow__customer=customer, edge_id=edge_id)
     return [

@@ -1,30 +1,48 @@
-"""Sign-in for programs: a user name and a password become a pair of JSON web tokens, tied to one customer.
+"""Sign-in for programs and people: a user name and a password become tokens, or a session of the admin.
 
 It refuses to choose: a user of several customers names one here, or in a header with each request (workflows.access).
-Source: contract-rest-api 1.
+It refuses to be tried without end: failures are counted, see ``sign_in_throttle``. Source: contract-rest-api 1.
 """
 
-from typing import Any, cast
+import math
+from typing import Any, NoReturn, cast
 
+from django.contrib import admin
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
-from rest_framework_simplejwt.serializers import TokenObtainPairSerializer
+from rest_framework.exceptions import Throttled, ValidationError
+from rest_framework.request import Request
+from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
 from rest_framework_simplejwt.tokens import RefreshToken
-from rest_framework_simplejwt.views import TokenObtainPairView
+from rest_framework_simplejwt.views import TokenObtainPairView, TokenRefreshView
 
+from poimen_site.errors import error_response
+from poimen_site.sign_in_throttle import TOO_MANY, SignInThrottle, forget_failures
 from workflows.access import CUSTOMER_CLAIM
+from workflows.api.requests import NO_OBJECT, Text
 from workflows.models import Membership
+
+MAX_NAME_LENGTH = 150  # as user names have
+MAX_PASSWORD_LENGTH = 4096  # characters; hashing more would be work for nothing
 
 
 class SignInSerializer(TokenObtainPairSerializer):
     """``{username, password, customer?}`` to ``{access, refresh}``; ``customer`` is a slug or an id."""
 
-    customer = serializers.CharField(required=False, allow_blank=True)
+    default_error_messages = {"invalid": NO_OBJECT}  # noqa: RUF012 - as the base class has it
+    customer = Text(required=False, allow_blank=True)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields[self.username_field] = Text(max_length=MAX_NAME_LENGTH, write_only=True)
+        self.fields["password"] = Text(max_length=MAX_PASSWORD_LENGTH, write_only=True, trim_whitespace=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         """Return the tokens. Raises ``AuthenticationFailed`` (401), or 400 for a customer the user is no member of."""
         name = attrs.pop("customer", "")
         tokens = super().validate(attrs)
+        forget_failures(attrs[self.username_field], self.context["request"])
         memberships = list(Membership.objects.select_related("customer").filter(user=self.user))
         if name:
             memberships = [m for m in memberships if name.lower() in (m.customer.slug.lower(), str(m.customer_id))]
@@ -41,3 +59,36 @@ class SignInView(TokenObtainPairView):
     """``POST /auth/token``."""
 
     serializer_class = SignInSerializer
+    throttle_classes = (SignInThrottle,)
+
+    def throttled(self, request: Request, wait: float | None) -> NoReturn:
+        """Raise 429 with ``Retry-After``."""
+        raise Throttled(wait, detail=TOO_MANY)
+
+
+class RefreshSerializer(TokenRefreshSerializer):
+    """``{refresh}`` to ``{access}``."""
+
+    default_error_messages = {"invalid": NO_OBJECT}  # noqa: RUF012 - as the base class has it
+    refresh = cast("serializers.CharField", Text())
+
+
+class RefreshView(TokenRefreshView):
+    """``POST /auth/refresh``."""
+
+    serializer_class = RefreshSerializer
+
+
+def admin_login(request: HttpRequest) -> HttpResponseBase:
+    """The admin's login page, under the rules of ``POST /auth/token``: 400 for a too long password, 429 if refused."""
+    if request.method == "POST":
+        if len(request.POST.get("password", "")) > MAX_PASSWORD_LENGTH:
+            return error_response(request, 400, f"password: it has at most {MAX_PASSWORD_LENGTH} characters.")
+        throttle = SignInThrottle()
+        if not throttle.allow_request(request, None):
+            wait = math.ceil(throttle.wait() or 1)
+            refused = Throttled(wait, detail=TOO_MANY)
+            response = error_response(request, refused.status_code, str(refused.detail))
+            response["Retry-After"] = str(wait)
+            return response
+    return admin.site.login(request)

@@ -167,6 +167,9 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["poimen_site.request_body.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "poimen_site.errors.exception_handler",
+    "DEFAULT_THROTTLE_RATES": {"failed-sign-ins": "10/min"},
+    # Of X-Forwarded-For only what this many proxies of ours wrote is believed; the rest anybody can invent.
+    "NUM_PROXIES": env.whole_number("POIMEN_PROXIES", default=0, least=0, most=10),
 }
 
 SIMPLE_JWT = {
@@ -180,6 +183,13 @@ SIMPLE_JWT = {
 }
 
 REDIS_URL = env.redis("REDIS_URL")
+
+# What failed sign-ins are counted in: with Redis by all web processes together, else by each on its own.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+}
 
 # Worker processes: each runs one pump, which drives many branches at once (workflows/engine/pump.py).
 POIMEN_WORKERS = env.whole_number("POIMEN_WORKERS", default=2, least=1, most=256)
@@ -227,8 +237,9 @@ X_FRAME_OPTIONS = "DENY"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"refusals": {"()": "poimen_site.middleware.RefusalsWithoutTraceback"}},
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
     # What these say about themselves at INFO is noise beside what the work has to say; httpcore even tells headers.
     "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}
     # 4xx are in the line that each request leaves (poimen_site.middleware.RequestLogMiddleware).

@@ -6,16 +6,16 @@ The bare paths belong to the REST API (contract-rest-api 1); there is no trailin
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
-from rest_framework_simplejwt.views import TokenRefreshView
 
 from poimen_site import health
-from poimen_site.auth import SignInView
+from poimen_site.auth import RefreshView, SignInView, admin_login
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/login/", admin_login),
     path("admin/", admin.site.urls),
     path("auth/token", SignInView.as_view()),
-    path("auth/refresh", TokenRefreshView.as_view()),
+    path("auth/refresh", RefreshView.as_view()),
     path("health", health.report),
     path("health/live", health.live),
     path("health/ready", health.ready),

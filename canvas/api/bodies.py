@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
-from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
 from canvas.problems import report_of
 from workflows import secrets
-from workflows.api.requests import id_in_path
+from workflows.api.requests import NO_OBJECT, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
-from workflows.models import Workflow, WorkflowStatus, WorkflowVersion
+from workflows.models import Customer, Workflow, WorkflowStatus, WorkflowVersion
 
-NOT_FOUND = "Workflow not found"
+# What a 404 names.
+WORKFLOW, VERSION = "Workflow", "Version"
 
 
 def workflow_body(workflow: Workflow) -> dict[str, Any]:
@@ -65,13 +65,18 @@ def object_of(request: Request) -> Mapping[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, Mapping):
-        raise ParseError("The body must be a JSON object.")
+        raise ParseError(NO_OBJECT)
     return data
 
 
 def workflow_id_in(text: str) -> UUID:
     """Return the id in a path; raises 404 ``Workflow not found`` for text that is none."""
-    try:
-        return id_in_path(text)
-    except Http404:
-        raise NotFound(NOT_FOUND) from None
+    return id_in_path(text, WORKFLOW)
+
+
+def own_workflow_in(text: str, customer: Customer) -> UUID:
+    """As :func:`workflow_id_in`, and 404 unless the customer has that workflow (one query)."""
+    pk = workflow_id_in(text)
+    if not Workflow.objects.filter(pk=pk, customer=customer).exists():
+        raise not_found(WORKFLOW)
+    return pk

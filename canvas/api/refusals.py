@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound, ParseError
+from rest_framework.exceptions import APIException, ParseError
 
-from canvas.api.bodies import NOT_FOUND
+from canvas.api.bodies import WORKFLOW
 from canvas.changes import NAME_REQUIRED, InvalidField
 from canvas.saving import NotValid, VersionConflict, WorkflowNotFound
-from workflows.api.requests import Conflict
+from workflows.api.requests import Conflict, not_found
 from workflows.errors import LimitExceeded
 from workflows.submission import IdempotencyConflict
 
@@ -51,7 +51,7 @@ def answered() -> Iterator[None]:
     try:
         yield
     except WorkflowNotFound:
-        raise NotFound(NOT_FOUND) from None
+        raise not_found(WORKFLOW) from None
     except InvalidField as refused:
         raise refused_field(refused.field, str(refused)) from None
     except NotValid as refused:

@@ -1,11 +1,10 @@
 """``/workflows/{id}/relations/...``: how the meaning of edges changed; keys in snake_case (contract-rest-api 2.8)."""
 
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from canvas.api.bodies import workflow_id_in
+from canvas.api.bodies import own_workflow_in
 from canvas.relations import history_of
 from workflows.access import customer_of, role_required
 from workflows.models import Role
@@ -17,11 +16,8 @@ class RelationVersions(APIView):
     permission_classes = (role_required(Role.VIEWER),)
 
     def get(self, request: Request, workflow_id: str, edge_id: str) -> Response:
-        """Answer every change of the edge's meaning, oldest first; unknown ids have an empty list."""
-        try:
-            pk = workflow_id_in(workflow_id)
-        except NotFound:
-            pk = None
-        versions = history_of(customer_of(request), pk, edge_id)
+        """Answer every change of the edge's meaning, oldest first; an edge that never was has an empty list."""
+        customer = customer_of(request)
+        versions = history_of(customer, own_workflow_in(workflow_id, customer), edge_id)
         body = {"workflow_id": workflow_id, "edge_id": edge_id, "versions": versions, "total_count": len(versions)}
         return Response(body)

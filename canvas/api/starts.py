@@ -3,19 +3,19 @@
 from typing import Any
 
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from canvas.api.bodies import NOT_FOUND, object_of, workflow_id_in
+from canvas.api.bodies import object_of, own_workflow_in, workflow_id_in
 from canvas.api.refusals import answered, refused_field
 from canvas.json_values import first_fault
 from canvas.starting import start_workflow
 from workflows.access import actor_of, customer_of, role_required
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.requests import checked, paged
-from workflows.models import ExecutionStatus, Role, Workflow
+from workflows.models import ExecutionStatus, Role
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 MAX_KEY_LENGTH = 255
@@ -60,9 +60,8 @@ class WorkflowExecutions(APIView):
 
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer a page (``page``, ``limit``), filtered by ``status`` if given; 404 for an unknown workflow."""
-        pk, customer = workflow_id_in(workflow_id), customer_of(request)
-        if not Workflow.objects.filter(pk=pk, customer=customer).exists():
-            raise NotFound(NOT_FOUND)
+        customer = customer_of(request)
+        pk = own_workflow_in(workflow_id, customer)
         query = checked(ListQuery, request.query_params)
         executions, response = paged(request, executions_of(customer).filter(workflow=pk, **query))
         response.data = list_bodies(executions)

@@ -1,46 +1,37 @@
 """``/workflows`` and ``/workflows/{id}``: create, list, read, change, delete (contract-rest-api 2.1 to 2.3)."""
 
-from typing import Any
-
 from django.db.models import F
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from canvas.api.bodies import (
-    NOT_FOUND,
+    VERSION,
+    WORKFLOW,
     object_of,
+    own_workflow_in,
     version_body,
     workflow_body,
     workflow_id_in,
     workflow_with_validation,
 )
-from canvas.api.refusals import answered
+from canvas.api.refusals import answered, refused_field
 from canvas.changes import read_changes
 from canvas.problems import report_of
 from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
 from canvas.sealing import seal_canvas
 from workflows.access import actor_of, customer_of, role_required
-from workflows.api.requests import MAX_LIMIT, MAX_PAGE, checked, paged
+from workflows.api.requests import Page, checked, not_found, paged
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
 _READ_OR_EDIT = role_required(Role.EDITOR, read=Role.VIEWER)
 
 
-class _Limit(serializers.IntegerField):
-    """How many items a page has: at least one, and never more than the cap, whatever is asked."""
-
-    def to_internal_value(self, data: Any) -> int:
-        return min(super().to_internal_value(data), MAX_LIMIT)
-
-
-class ListQuery(serializers.Serializer[Any]):
+class ListQuery(Page):
     """Query of the list."""
 
-    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1)
-    limit = _Limit(min_value=1, default=10)
     status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False)
 
 
@@ -82,7 +73,7 @@ class WorkflowDetail(APIView):
             version=F("workflow__version"),
         ).first()
         if version is None:
-            raise NotFound(NOT_FOUND)
+            raise not_found(WORKFLOW)
         return _answer(version, status.HTTP_200_OK)
 
     def put(self, request: Request, workflow_id: str) -> Response:
@@ -137,9 +128,7 @@ class VersionList(APIView):
 
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer a page of versions, without their canvases."""
-        pk = workflow_id_in(workflow_id)
-        if not Workflow.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise NotFound(NOT_FOUND)
+        pk = own_workflow_in(workflow_id, customer_of(request))
         rows = WorkflowVersion.objects.filter(workflow=pk).order_by("-version").defer("nodes", "edges")
         versions, response = paged(request, rows)
         response.data = [version_body(version, with_canvas=False) for version in versions]
@@ -159,7 +148,8 @@ class VersionDetail(APIView):
             .first()
         )
         if found is None:
-            raise NotFound("Version not found")
+            own_workflow_in(workflow_id, customer_of(request))
+            raise not_found(VERSION)
         return Response(version_body(found, with_canvas=True))
 
 
@@ -172,7 +162,7 @@ def _expected_version(request: Request, in_body: object) -> int | None:
     """Return the version that the request says it changes; raises ``ParseError`` for what is no version."""
     header = request.headers.get("If-Match", "").strip()
     if in_body is not None and (not isinstance(in_body, int) or isinstance(in_body, bool)):
-        raise ParseError("version: expected a whole number, the version that the change was made on")
+        raise refused_field("version", "expected a whole number, the version that the change was made on")
     if not header or header == "*":
         return in_body
     text = header.removeprefix("W/").strip('"')

@@ -86,8 +86,10 @@ def test_options_on_any_path_answers_before_routing_and_names_what_is_allowed() 
     for path in ("/workflows", "/nowhere"):
         answer = Client().options(path)
         assert (answer.status_code, answer.content) == (200, b"")
-        assert answer["Access-Control-Allow-Methods"] == "GET, POST, PUT, DELETE, OPTIONS"
-        assert answer["Access-Control-Allow-Headers"] == "Content-Type, Authorization"
+        assert answer["Access-Control-Allow-Methods"] == "GET, POST, PUT, PATCH, DELETE, OPTIONS"
+        allowed = answer["Access-Control-Allow-Headers"].split(", ")
+        assert allowed == ["Content-Type", "Authorization", "X-Customer", "Idempotency-Key", "If-Match"]
+        assert answer["Access-Control-Expose-Headers"] == "ETag, Retry-After, X-Total-Count"
 
 
 def test_other_origins_are_told_whether_they_may_read(settings: Any) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
-from django.http import Http404
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -14,7 +13,7 @@ from rest_framework.views import APIView
 
 from workflows import approvals
 from workflows.access import customer_of, role_required
-from workflows.api.requests import Conflict, Reason, checked, id_in_path, paged
+from workflows.api.requests import APPROVAL, Conflict, Reason, checked, id_in_path, not_found, paged
 from workflows.api.timestamps import rfc3339
 from workflows.models import ApprovalGate, ApprovalVote, Customer, Role
 from workflows.models.approval import GateStatus
@@ -104,7 +103,7 @@ class ApprovalDetail(APIView):
 
     def get(self, request: Request, gate_id: str) -> Response:
         """Answer the gate with its votes."""
-        return Response(_body_of(request, id_in_path(gate_id)))
+        return Response(_body_of(request, id_in_path(gate_id, APPROVAL)))
 
 
 class _Vote(APIView):
@@ -113,9 +112,9 @@ class _Vote(APIView):
 
     def post(self, request: Request, gate_id: str) -> Response:
         """Take ``{reason?}`` and count the vote; answers the gate as it is then."""
-        pk = id_in_path(gate_id)
+        pk = id_in_path(gate_id, APPROVAL)
         if not ApprovalGate.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise Http404
+            raise not_found(APPROVAL)
         reason = checked(Reason, request.data)["reason"]
         try:
             approvals.vote(pk, request.user, approve=self.approve, reason=reason)
@@ -139,14 +138,14 @@ class Reject(_Vote):
 def _body_of(request: Request, pk: UUID) -> dict[str, Any]:
     gate = gates_of(customer_of(request)).filter(pk=pk).first()
     if gate is None:
-        raise Http404
+        raise not_found(APPROVAL)
     return gate_body(gate)
 
 
-def _as_api_error(refused: approvals.VoteRefused) -> APIException | Http404:
+def _as_api_error(refused: approvals.VoteRefused) -> APIException:
     match refused.code:
         case "unknown":
-            return Http404()
+            return not_found(APPROVAL)
         case "not-allowed":
             return PermissionDenied(str(refused))
         case "reason":

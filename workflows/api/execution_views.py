@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -17,7 +16,18 @@ from workflows.activities.context import LEVELS
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
-from workflows.api.requests import Conflict, JsonValue, Reason, Strict, checked, id_in_path, paged
+from workflows.api.requests import (
+    EXECUTION,
+    Conflict,
+    JsonValue,
+    Reason,
+    Strict,
+    Text,
+    checked,
+    id_in_path,
+    not_found,
+    paged,
+)
 from workflows.models import Execution, ExecutionStatus, Role
 
 
@@ -38,15 +48,15 @@ class ReadOptions(serializers.Serializer[Any]):
 class SignalBody(Strict):
     """A signal; sent twice with one ``dedupeKey`` it arrives once."""
 
-    name = serializers.CharField(max_length=128)
+    name = Text(max_length=128)
     payload = JsonValue(required=False, allow_null=True, default=None)
-    dedupeKey = serializers.CharField(required=False, max_length=255, default=None)  # noqa: N815
+    dedupeKey = Text(required=False, max_length=255, default=None)  # noqa: N815
 
 
 class RerunBody(Strict):
     """Where to start again; left out: from the beginning."""
 
-    fromState = serializers.CharField(required=False, max_length=128, default=None)  # noqa: N815
+    fromState = Text(required=False, max_length=128, default=None)  # noqa: N815
 
 
 class ExecutionList(APIView):
@@ -75,11 +85,11 @@ class ExecutionDetail(APIView):
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer the execution with its outputs, once it has ended, and its newest log lines."""
         options = checked(ReadOptions, request.query_params)
-        pk, customer = id_in_path(execution_id), customer_of(request).pk
+        pk, customer = id_in_path(execution_id, EXECUTION), customer_of(request).pk
         try:
             return Response(read_execution(customer, pk, lines=options["logs"], level=options["level"]))
         except Execution.DoesNotExist:
-            raise Http404 from None
+            raise not_found(EXECUTION) from None
 
 
 class _Action(APIView):
@@ -89,9 +99,9 @@ class _Action(APIView):
 
     def own(self, request: Request, execution_id: str) -> UUID:
         """The id, if the execution belongs to the customer; raises 404."""
-        pk = id_in_path(execution_id)
+        pk = id_in_path(execution_id, EXECUTION)
         if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise Http404
+            raise not_found(EXECUTION)
         return pk
 
     def answer(self, request: Request, pk: UUID, code: int) -> Response:

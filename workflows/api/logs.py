@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +15,7 @@ from rest_framework.views import APIView
 from workflows import secrets
 from workflows.access import customer_of, role_required
 from workflows.activities.context import LEVELS, LogLevel
-from workflows.api.requests import checked, id_in_path
+from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
 from workflows.models import Execution, LogEntry, Role
 
@@ -94,7 +93,7 @@ class LogQuery(serializers.Serializer[Any]):
     """``after`` is a cursor of an earlier answer; ``level`` the least level to show."""
 
     after = _Place(required=False, default=None)
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_LINES, default=DEFAULT_LINES)
+    limit = Limit(most=MAX_LINES, default=DEFAULT_LINES)
     level = serializers.ChoiceField(choices=LEVELS, default="info")
 
 
@@ -105,10 +104,10 @@ class ExecutionLogs(APIView):
 
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer a page; every line carries its cursor."""
-        pk = id_in_path(execution_id)
+        pk = id_in_path(execution_id, EXECUTION)
         query = checked(LogQuery, request.query_params)
         if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise Http404
+            raise not_found(EXECUTION)
         after: Cursor | None = query["after"]
         entries, more = lines_after(pk, after, query["limit"], level=query["level"])
         lines = [log_body(entry) for entry in entries]

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Model, QuerySet
-from django.http import Http404
 from rest_framework import serializers, status
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, NotFound, ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,6 +18,9 @@ from workflows.errors import PermanentError
 
 Row = TypeVar("Row", bound=Model)
 
+# What a 404 names.
+EXECUTION, APPROVAL = "Execution", "Approval"
+NO_OBJECT = "The body must be a JSON object."
 MAX_LIMIT = 100
 MAX_PAGE = 100_000
 MAX_REASON = 4000
@@ -45,6 +47,45 @@ class Strict(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class Text(serializers.CharField):
+    """Text in a body. A number is none: what is meant by it cannot be told."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return ``data``; raises ``ValidationError`` for anything but a string."""
+        if not isinstance(data, str):
+            raise serializers.ValidationError("expected text")
+        return super().to_internal_value(data)
+
+
+class Limit(serializers.IntegerField):
+    """How many items an answer may have: the rule of every list. More than ``most`` counts as ``most``."""
+
+    default_error_messages = {  # noqa: RUF012 - as the base class has it
+        "invalid": "expected a whole number of at least 1",
+        "min_value": "expected a whole number of at least 1",
+        "max_string_length": "expected a whole number of at least 1",
+    }
+
+    def __init__(self, *, most: int, default: int) -> None:
+        super().__init__(min_value=1, default=default)
+        self.most = most
+
+    def to_internal_value(self, data: Any) -> int:
+        """Return the number, ``most`` at most; raises ``ValidationError``."""
+        return min(super().to_internal_value(data), self.most)
+
+
+class PageNumber(serializers.IntegerField):
+    """Which page of a list, from 1."""
+
+    default_error_messages = dict.fromkeys(
+        ("invalid", "min_value", "max_value", "max_string_length"), f"expected a whole number from 1 to {MAX_PAGE:,}"
+    )
+
+    def __init__(self) -> None:
+        super().__init__(min_value=1, max_value=MAX_PAGE, default=1)
+
+
 class JsonValue(serializers.JSONField):
     """Any JSON that PostgreSQL can store: no NUL characters, no broken Unicode, no infinities."""
 
@@ -60,30 +101,37 @@ class JsonValue(serializers.JSONField):
 class Reason(Strict):
     """The body of requests that may say why."""
 
-    reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=MAX_REASON)
+    reason = Text(required=False, allow_blank=True, default="", max_length=MAX_REASON)
 
 
 class Page(serializers.Serializer[Any]):
     """``page`` counts from 1; ``limit`` is how many items a page has."""
 
-    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1)
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=10)
+    page = PageNumber()
+    limit = Limit(most=MAX_LIMIT, default=10)
 
 
 def checked(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
     """Return ``data`` as ``serializer`` understands it; raises ``ValidationError`` (400) naming every wrong field."""
+    if data is not None and not isinstance(data, Mapping):
+        raise ParseError(NO_OBJECT)
     form = serializer(data={} if data is None else data)
     form.is_valid(raise_exception=True)
     values: dict[str, Any] = form.validated_data
     return values
 
 
-def id_in_path(text: str) -> UUID:
-    """Return the id; raises 404 for text that cannot be one, as for an id that does not exist."""
+def not_found(thing: str) -> NotFound:
+    """Return the 404 that says what there is none of, as in ``Execution not found``."""
+    return NotFound(f"{thing} not found")
+
+
+def id_in_path(text: str, thing: str) -> UUID:
+    """Return the id; raises 404 (:func:`not_found`) for text that cannot be one, as for an id that does not exist."""
     try:
         return UUID(text)
     except ValueError:
-        raise Http404 from None
+        raise not_found(thing) from None
 
 
 def paged(request: Request, rows: QuerySet[Row]) -> tuple[list[Row], Response]:

@@ -1,9 +1,10 @@
 """``GET /executions/{id}/states``: what each state did, attempt by attempt, and where the branches stand now."""
 
 from typing import Any
+from uuid import UUID
 
-from django.db.models import F
-from django.http import Http404
+from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Concat
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,9 +13,9 @@ from rest_framework.views import APIView
 from workflows import secrets
 from workflows.access import customer_of, role_required
 from workflows.api.executions import AT_A_STATE
-from workflows.api.requests import checked, id_in_path
+from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
-from workflows.models import Branch, Execution, Role, StateRun
+from workflows.models import Branch, Execution, Process, Role, StateRun
 
 MAX_RUNS = 1000
 
@@ -23,7 +24,7 @@ class StatesQuery(serializers.Serializer[Any]):
     """``after``: the ``next`` of an earlier answer; ``state``: only runs of that one."""
 
     after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_RUNS, default=MAX_RUNS)
+    limit = Limit(most=MAX_RUNS, default=MAX_RUNS)
     state = serializers.CharField(required=False, max_length=128)
 
 
@@ -54,7 +55,7 @@ def run_body(run: StateRun) -> dict[str, Any]:
 
 
 def cursor_body(branch: Branch) -> dict[str, Any]:
-    """Return where a branch stands now as JSON, and what it waits for."""
+    """Return where a branch of :func:`cursors_of` stands now as JSON, who drives it, and what it waits for."""
     body: dict[str, Any] = {
         "state": branch.state,
         "activity": branch.activity or None,
@@ -65,11 +66,21 @@ def cursor_body(branch: Branch) -> dict[str, Any]:
         "since": branch.state_entered_at and rfc3339(branch.state_entered_at),
     }
     optional = {
+        "worker": getattr(branch, "worker", None),
         "waitingFor": branch.waiting_for,
         "signal": branch.wait_signal,
         "wakeAt": branch.wake_at and rfc3339(branch.wake_at),
     }
     return body | {key: value for key, value in optional.items() if value}
+
+
+def cursors_of(execution: UUID) -> QuerySet[Branch]:
+    """Return the branches that stand at a state, outermost first, with the ``worker`` that holds each (one query)."""
+    holder = Process.objects.filter(pk=OuterRef("lease_owner")).values(
+        name=Concat("host", Value(":"), Cast("pid", CharField()), output_field=CharField())
+    )
+    rows = Branch.objects.filter(execution=execution, status__in=AT_A_STATE).annotate(worker=Subquery(holder))
+    return rows.order_by("depth", "index", "pk")
 
 
 def _place(branch: Branch) -> dict[str, Any]:
@@ -86,13 +97,13 @@ class ExecutionStates(APIView):
 
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer a page; ``next`` is null on the last."""
-        pk = id_in_path(execution_id)
+        pk = id_in_path(execution_id, EXECUTION)
         query = checked(StatesQuery, request.query_params)
         if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise Http404
+            raise not_found(EXECUTION)
         # Adding 0 keeps PostgreSQL from walking the primary key of everybody's history to find this one's rows.
         runs = StateRun.objects.filter(execution=pk, pk__gt=query["after"]).alias(place=F("id") + 0).order_by("place")
-        cursors = Branch.objects.filter(execution=pk, status__in=AT_A_STATE).order_by("depth", "index", "pk")
+        cursors = cursors_of(pk)
         if "state" in query:
             runs, cursors = runs.filter(state=query["state"]), cursors.filter(state=query["state"])
         page = list(runs.select_related("branch")[: query["limit"] + 1])
