@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
 from workflows import approvals, control
-from workflows.engine import hints, presence, retention
+from workflows.engine import hints, log_order, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.engine.store import connection_parameters
 from workflows.identifiers import new_id
@@ -126,6 +126,7 @@ class Clock:
                 leads = bool(row and row[0])
                 if leads:
                     log.info("clock %s leads", self.id)
+                    log_order.mend_after_restore(connection)
             if leads:
                 self.tick(connection)
                 time.sleep(self._until_next(connection))
