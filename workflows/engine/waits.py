@@ -72,7 +72,7 @@ def duration(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise InvalidInput(str(error)) from None
+        raise InvalidInput(f"duration: {error}") from None
 
 
 def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:

@@ -4,17 +4,19 @@ import re
 from datetime import timedelta
 
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+EXPECTED = "write it like 30s, 5m, 1h30m or 500ms"
+
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|us|µs|d|h|m|s)")
 _WHOLE = re.compile(r"(?:[0-9]{1,12}(?:\.[0-9]{1,9})?(?:ms|us|µs|d|h|m|s)){1,7}")
 
 
-def parse_duration(text: str) -> timedelta:
+def parse_duration(text: object) -> timedelta:
     """Return the duration that ``text`` names, such as ``90s``, ``1h30m``, ``1.5m`` or ``500ms``.
 
-    Raises ``ValueError`` with a sentence for anything else, negative and unit-less numbers included.
+    Raises ``ValueError`` with a sentence for anything else: negative and unit-less numbers, and what is no text.
     """
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text!r} is not a duration; write it like 30s, 5m, 1h30m or 500ms")
+    if not isinstance(text, str) or not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text!r:.200} is not a duration; {EXPECTED}, in quotes")
     try:
         return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
     except OverflowError:

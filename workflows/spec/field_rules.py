@@ -11,7 +11,7 @@ from typing import Any, Final
 from workflows.spec import limits
 from workflows.spec.activity_rules import is_dynamic
 from workflows.spec.document import child_path
-from workflows.spec.durations import format_duration, parse_duration
+from workflows.spec.durations import EXPECTED, format_duration, parse_duration
 from workflows.spec.outline import objects_in
 from workflows.spec.report import Findings, shown
 
@@ -62,7 +62,7 @@ def _duration(
     try:
         length = parse_duration(text)
     except ValueError:
-        message = f"{shown(text)} is not a duration; write it like 30s, 5m, 1h30m or 500ms"
+        message = f"{shown(text)} is not a duration; {EXPECTED}"
         findings.add(where, "bad-duration", message)
         return None
     if length > longest:
@@ -70,7 +70,7 @@ def _duration(
         findings.add(where, "duration-out-of-range", message)
         return None
     if length == _NOTHING and not may_be_zero:
-        findings.add(where, "duration-out-of-range", f"{shown(text)} is no time at all")
+        findings.add(where, "duration-out-of-range", f"{shown(text)} is no time at all; expected more than 0s")
         return None
     return length
 

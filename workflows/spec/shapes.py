@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from workflows.spec import schema
 from workflows.spec.document import Step, join_path
+from workflows.spec.durations import EXPECTED
 from workflows.spec.report import Findings, shown
 
 _STATE_SHAPES: Final[dict[str, type[BaseModel]]] = {
@@ -42,6 +43,7 @@ _EXPECTED: Final = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
+_DURATION_KEYS: Final = frozenset({"duration", "timeout", "heartbeat", "initialInterval", "maxInterval"})
 _UNION_BRANCHES: Final = ("str", "int")
 
 
@@ -87,6 +89,8 @@ def _tell(detail: ErrorDetails, document: dict[str, Any], findings: Findings, to
         expected = _EXPECTED[error]
         if detail["loc"] and detail["loc"][-1] in _UNION_BRANCHES and steps and detail["loc"][-1] != steps[-1]:
             expected = "text or a whole number"
+        if error == "string_type" and key in _DURATION_KEYS:
+            expected = f"a duration as text ({EXPECTED}, in quotes)"
         if path not in told:
             told.add(path)
             findings.add(path, "wrong-type", f"this must be {expected}, not {shown(given)}")

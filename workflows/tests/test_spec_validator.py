@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -272,6 +273,7 @@ CASES: list[tuple[str, str, object]] = [
         "states[0].parameters.rule",
         spec(task(resource="AnalyzeCodeActivity", parameters={"rule": {}})),
     ),
+    ("secret-not-allowed", "states[0].parameters.format", spec(task(parameters={"format": f"secret:{UUID(int=0)}"}))),
     ("unknown-workflow", "states[0].workflow", spec({"name": "W", "type": "Workflow", "workflow": "nihgtly"})),
     ("more-problems", "", spec(*({"name": f"S{n}", "type": "Fail", "x": 1} for n in range(MAX_PROBLEMS)))),
     (
@@ -478,9 +480,7 @@ def test_the_report_comes_as_json_and_as_text() -> None:
     assert all(problem["severity"] == "error" for problem in body["problems"][: len(body["errors"])])
     assert len(body["errors"]) + len(body["warnings"]) == len(body["problems"])
     assert json.loads(json.dumps(body)) == body
-    assert (
-        report.as_text().splitlines()[0] == f"not valid: {len(report.errors)} errors, {len(report.warnings)} warnings"
-    )
+    assert report.as_text().splitlines()[0] == "not valid: 3 errors, 1 warning"
 
 
 def test_without_a_knowledge_base_activities_are_not_judged() -> None:
