@@ -48,7 +48,7 @@ _TAKE_BACK = """
 WITH lost AS (
     SELECT b.id, b.lease_owner, e.pause_requested_at IS NOT NULL AS is_paused
     FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
-    WHERE b.status = 'running' AND b.lease_expires_at < now() LIMIT 1000
+    WHERE b.status = 'running' AND b.lease_owner IS NOT NULL AND b.lease_expires_at < now() LIMIT 1000
     FOR SHARE OF e SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 ), back AS (
     UPDATE workflows_branch b SET

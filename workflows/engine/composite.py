@@ -216,8 +216,7 @@ def _end_item(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
     is_limited = bool(first.resource) and first.activity.max_concurrency is not None
     parameters |= {
         "takes_over": not (is_limited or host.is_stopping()),
-        "owner": host.store.owner,
-        "lease": host.store.lease,
+        **host.store.claims.lease,
     }
     row = host.store.end(line, statements.END_ITEM, parameters)
     if row is not None and row[0] < 0:
@@ -400,7 +399,7 @@ def _target(host: "Host", line: Line, state: schema.WorkflowState, scope: LineSc
             "ON CONFLICT DO NOTHING",
             (checksum, dumps(document)),
         )
-        return _Target(host.store.program(checksum).spec, checksum, None, None)
+        return _Target(host.store.claims.program(checksum).spec, checksum, None, None)
     wanted = str(line.step.templates["workflow"].resolve(scope))
     rows = host.store.rows(
         "SELECT w.id, v.id, v.spec_id FROM workflows_workflow w JOIN workflows_workflowversion v "
@@ -416,7 +415,7 @@ def _target(host: "Host", line: Line, state: schema.WorkflowState, scope: LineSc
         raise PermanentError(f"the workflow {wanted!r} has errors and cannot be run", name="InvalidSpec")
     if workflow in _ancestor_workflows(host, line):
         raise PermanentError(f"{wanted} is already running above this state; a workflow cannot contain itself")
-    return _Target(host.store.program(checksum).spec, checksum, workflow, version)
+    return _Target(host.store.claims.program(checksum).spec, checksum, workflow, version)
 
 
 def _ancestor_workflows(host: "Host", line: Line) -> set[UUID]:

@@ -90,13 +90,19 @@ def _end_execution(host: "Host", line: Line, outcome: BranchEnd, also: Also) -> 
                     facts.parent_attempt or 0,
                 )
 
-    host.store.end(
-        line,
-        statements.END_EXECUTION,
-        parameters,
-        afterwards,
-        locking=facts.parent_branch is not None,
-    )
+    if afterwards is None and not host.is_stopping() and not host.store.claims.are_limited():
+        _hand_over(host, line, parameters)
+    else:
+        locking = facts.parent_branch is not None
+        host.store.end(line, statements.END_EXECUTION, parameters, afterwards, locking=locking)
+
+
+def _hand_over(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
+    """End the execution; the next ready branch takes over this worker in the same commit."""
+    claims = host.store.claims
+    row = host.store.end(line, statements.END_EXECUTION_AND_TAKE, parameters | claims.lease)
+    if row is not None and row[0] is not None and (taken := claims.line(row)) is not None:
+        host.adopt(taken)
 
 
 def _failures(host: "Host", line: Line) -> list[str]:

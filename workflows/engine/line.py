@@ -21,6 +21,7 @@ _UNKNOWN: Any = object()
 class ExecutionFacts:
     """What every branch of an execution shares and nothing changes."""
 
+    program: Program
     id: UUID
     customer: UUID
     workflow: UUID | None
@@ -34,7 +35,6 @@ class ExecutionFacts:
     parent_branch: UUID | None
     parent_visit: int | None
     parent_attempt: int | None
-    program: Program
 
 
 @dataclass(slots=True)

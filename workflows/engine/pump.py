@@ -4,6 +4,7 @@ One runs in each django-q2 worker process, as a long task. It may die at any mom
 the leases run out, and only the steps in flight run twice.
 """
 
+import gc
 import logging
 import os
 import socket
@@ -110,6 +111,8 @@ class Pump:
     def run(self) -> None:
         """Pump until :meth:`stop`, the end of the lifetime, or the death of the parent process."""
         log.info("pump %s is up", self.id)
+        gc.collect()
+        gc.freeze()  # what was imported stays: looking it through again and again would stop every driver for 0.3 s
         for target in (self._keep_leases, self._listen):
             threading.Thread(target=target, name=target.__name__, daemon=True).start()
         try:
@@ -139,7 +142,7 @@ class Pump:
         if room <= 0:
             return 0
         try:
-            lines = self.store.claim(room)
+            lines = self.store.claims.claim(room)
         except Stopping:
             return 0
         with self._lock:

@@ -18,19 +18,17 @@ from django.db import connections
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from workflows.activities.registry import registry
 from workflows.engine import artifacts, presence, statements
+from workflows.engine.claims import Claims
 from workflows.engine.json_text import dumps, loggable
-from workflows.engine.line import ExecutionFacts, Line
+from workflows.engine.line import Line
 from workflows.engine.prepared import PreparedStatement
-from workflows.engine.program import Program, compile_program
 from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Statement = tuple[str, Any]
-CLAIM_LOCK = 0x706F696D  # serialises claims under concurrency limits
 
 # What says that the database is away rather than that a statement is wrong.
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
@@ -73,10 +71,7 @@ class Store:
         self.lease = timedelta(seconds=settings.POIMEN_LEASE_SECONDS)
         self._is_stopping = is_stopping
         self._thread = threading.local()
-        self._facts: dict[UUID, ExecutionFacts] = {}
-        self._facts_lock = threading.Lock()
-        self._limits_checked_at = 0.0
-        self._has_limits = False
+        self.claims = Claims(self)
         self._pool = ConnectionPool(
             kwargs=connection_parameters(),
             min_size=1,
@@ -145,86 +140,6 @@ class Store:
                 return work(cursor)
 
         return self._patiently(run)
-
-    # -- claiming ------------------------------------------------------------------------------------------------
-
-    def claim(self, limit: int) -> list[Line]:
-        """Lease up to ``limit`` ready branches, those of higher priority first."""
-        parameters: dict[str, Any] = {
-            "limit": limit,
-            "owner": self.owner,
-            "lease": self.lease,
-        }
-        activities = {a.name: a.max_concurrency for a in registry.all().values() if a.max_concurrency}
-        if not activities and not self._customers_are_limited():
-            rows = self.rows(statements.CLAIM, parameters)
-        else:
-            parameters |= {
-                "activities": list(activities),
-                "activity_limits": list(activities.values()),
-            }
-
-            def claim(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", (CLAIM_LOCK,))
-                return cursor.execute(statements.CLAIM_WITHIN_LIMITS, parameters).fetchall()
-
-            rows = self.transaction(claim)
-        return [line for row in rows if (line := self._line(row)) is not None]
-
-    def _customers_are_limited(self) -> bool:
-        now = time.monotonic()
-        if now - self._limits_checked_at > 1:
-            self._has_limits = self.rows(statements.HAS_CUSTOMER_LIMITS)[0][0]
-            self._limits_checked_at = now
-        return self._has_limits
-
-    def _line(self, row: tuple[Any, ...]) -> Line | None:
-        (id, execution, body, name, index, ancestors, parent, parent_visit, parent_attempt, item, state, visit,
-         attempt, failures, interruptions, variables, previous, caught, waiting_for, wait_signal, wake_at, is_due,
-         stop, epoch, seq, entered_at) = row  # fmt: skip
-        facts = self.facts(execution)
-        if facts is None:
-            return None
-        return Line(
-            execution=facts, id=id, body=body, name=name, index=index, ancestors=list(ancestors), parent=parent,
-            parent_visit=parent_visit, parent_attempt=parent_attempt, item=item, state=state, visit=visit,
-            attempt=attempt, failures=failures, interruptions=interruptions, variables=variables,
-            first_previous=previous,
-            caught=caught, waiting_for=waiting_for, wait_signal=wait_signal, wake_at=wake_at, is_due=is_due,
-            stop=stop, epoch=epoch, seq=seq, others_transitions=0, entered_at=entered_at, load=self.load_outputs,
-            load_previous=self.load_previous, stored_variables=variables,
-            was_waiting=bool(waiting_for) or caught is not None,
-        )  # fmt: skip
-
-    def facts(self, execution: UUID) -> ExecutionFacts | None:
-        """The unchanging part of an execution, from memory if seen before; None if it is gone."""
-        with self._facts_lock:
-            known = self._facts.get(execution)
-        if known is not None:
-            return known
-        rows = self.rows(statements.EXECUTION_FACTS, (execution,))
-        if not rows:
-            return None
-        (id, customer, workflow, version, name, inputs, started_at, priority, depth, created_by, parent_branch,
-         parent_visit, parent_attempt, checksum) = rows[0]  # fmt: skip
-        facts = ExecutionFacts(
-            id, customer, workflow, version, name, inputs, started_at, priority, depth, created_by, parent_branch,
-            parent_visit, parent_attempt, self.program(checksum),
-        )  # fmt: skip
-        with self._facts_lock:
-            if len(self._facts) >= 512:
-                self._facts.pop(next(iter(self._facts)))
-            self._facts[execution] = facts
-        return facts
-
-    def program(self, checksum: str) -> Program:
-        """The compiled spec of that checksum."""
-        program = _programs(checksum)
-        if program is None:
-            document = self.rows(statements.SPEC, (checksum,))[0][0]
-            program = compile_program(document, checksum)
-            _remember_program(program)
-        return program
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -487,19 +402,6 @@ def _chain_of_bodies(body: str) -> list[str]:
     return ["", *("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))]
 
 
-_PROGRAMS: dict[str, Program] = {}
-
-
-def _programs(checksum: str) -> Program | None:
-    return _PROGRAMS.get(checksum)
-
-
-def _remember_program(program: Program) -> None:
-    if len(_PROGRAMS) >= 256:
-        _PROGRAMS.pop(next(iter(_PROGRAMS)))
-    _PROGRAMS[program.checksum] = program
-
-
 def connection_parameters() -> dict[str, Any]:
     """How to reach Django's default database with psycopg directly, in autocommit mode."""
     parameters = connections["default"].get_connection_params()
@@ -519,8 +421,10 @@ def connection_parameters() -> dict[str, Any]:
 
 
 def _configure(connection: psycopg.Connection[Any]) -> None:
-    # The statements are few and their plans do not depend on the values: plan once.
+    # The statements are few and their plans do not depend on the values: plan once. Every one of them finds its rows
+    # through an index; a plan made while a table was small must not go on reading it whole when it has grown.
     connection.execute("SET plan_cache_mode = force_generic_plan")
+    connection.execute("SET enable_seqscan = off")
 
 
 @contextmanager

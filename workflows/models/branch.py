@@ -95,7 +95,11 @@ class Branch(models.Model):
                 name="branch_ready", condition=models.Q(status="ready"),
             ),
             models.Index(fields=["parent", "index"], name="branch_queued", condition=models.Q(status="queued")),
-            models.Index(fields=["customer"], name="branch_running", condition=models.Q(status="running")),
+            # Says more than "running", lest it look like a way to find one running branch by its id.
+            models.Index(
+                fields=["customer"], name="branch_leased",
+                condition=models.Q(status="running", lease_owner__isnull=False),
+            ),
             models.Index(
                 fields=["wake_at"], name="branch_due", condition=models.Q(status="waiting", wake_at__isnull=False)
             ),
