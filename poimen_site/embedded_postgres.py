@@ -14,6 +14,7 @@ Root. PostgreSQL refuses to run as root, so for root the server runs as the syst
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import re
 import shlex
@@ -125,10 +126,13 @@ class EmbeddedPostgres:
         with self._locked():
             self._start()
 
-    def stop(self) -> None:
-        """Disconnect everybody, write everything down and end the server; nothing happens if it does not run."""
+    def stop(self, patience: float = 20.0) -> None:
+        """Disconnect everybody, write everything down and end the server; nothing happens if it does not run.
+
+        After ``patience`` seconds it is ended the hard way, and the next start recovers from the log.
+        """
         with self._locked():
-            self._stop("fast")
+            self._stop("fast", patience)
 
     def restart(self, immediate: bool = False) -> None:
         """Stop and start. ``immediate`` aborts like a crash: nothing is flushed, the start recovers from the log."""
@@ -186,21 +190,24 @@ class EmbeddedPostgres:
                     time.sleep(0.2)
         self._create_database()
 
-    def _stop(self, mode: StopMode) -> None:
+    def _stop(self, mode: StopMode, patience: float = 20.0) -> None:
         import psutil
 
         pid = self.postmaster_pid()
         if pid is None:
             return
-        done = self._run(ensure_account(), "pg_ctl", "stop", "-m", mode, "-w", "-t", "20")
+        done = self._run(ensure_account(), "pg_ctl", "stop", "-m", mode, "-w", "-t", str(math.ceil(patience)))
         if done.returncode != 0 and self.postmaster_pid() == pid:
             with contextlib.suppress(psutil.NoSuchProcess):
                 server = psutil.Process(pid)
+                backends = server.children()
                 server.send_signal(3)  # SIGQUIT: an immediate shutdown, which takes the backends along
                 try:
-                    server.wait(timeout=5)
+                    server.wait(timeout=min(patience / 4, 5))
                 except psutil.TimeoutExpired:
-                    server.kill()
+                    for process in (server, *backends):  # stopped, or stuck in the kernel
+                        with contextlib.suppress(psutil.NoSuchProcess):
+                            process.kill()
                     server.wait(timeout=5)
         with contextlib.suppress(OSError):  # not empty after a kill; the next start tidies up
             self.socket_directory.rmdir()

@@ -1,6 +1,6 @@
 """Keeps the processes of one home running: starts, restarts, labels their output, and ends them in time.
 
-One loop, one thread. Refuses to know what the processes do; that is the business of the ``up`` command.
+One loop, which nothing may hold up. Refuses to know what the processes do; that is the business of the ``up`` command.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ COLOURS = (36, 35, 33, 32, 34)
 NEVER = float("inf")  # as ``start_at``: not before ``Supervisor.start``
 BACKOFF_SECONDS = (0.2, 1.0, 2.0, 5.0, 10.0)
 STABLE_SECONDS = 30.0  # a process that ran this long starts its backoff afresh
-GRACE_SECONDS = 5.5  # with the database after it, everything is gone within ten seconds
+GRACE_SECONDS = 5.0  # with the database after it, everything is gone within ten seconds
 
 
 @dataclass
@@ -45,6 +46,15 @@ class Service:
         return self.process is not None and self.process.poll() is None
 
 
+@dataclass
+class _Duty:
+    seconds: float
+    work: Callable[[], Any]
+    aside: bool
+    done_at: float = 0.0
+    thread: threading.Thread | None = None
+
+
 class Supervisor:
     """``run`` blocks until ``stop`` is called (a signal handler may) and every process has ended."""
 
@@ -53,14 +63,17 @@ class Supervisor:
         self._output = output
         self._selector = selectors.DefaultSelector()
         self._stopping = False
-        self._duties: list[tuple[float, Callable[[], Any], float]] = []
+        self._duties: list[_Duty] = []
         self._complaint = ""
         self._width = max(len(service.name) for service in services) if services else 4
         self._coloured = output.isatty() and not os.environ.get("NO_COLOR")
 
-    def every(self, seconds: float, duty: Callable[[], Any]) -> None:
-        """Call ``duty`` between other things, about every ``seconds``; what it raises is printed, not fatal."""
-        self._duties.append((seconds, duty, 0.0))
+    def every(self, seconds: float, duty: Callable[[], Any], *, aside: bool = False) -> None:
+        """Call ``duty`` about every ``seconds``; what it raises is printed, not fatal.
+
+        ``aside``: in a thread of its own, never twice at once, because it may have to wait for something.
+        """
+        self._duties.append(_Duty(seconds, duty, aside))
 
     def stop(self, *_: Any) -> None:
         """End everything; fit to be a signal handler."""
@@ -184,16 +197,24 @@ class Supervisor:
 
     def _do_duties(self) -> None:
         now = time.monotonic()
-        for index, (seconds, duty, last) in enumerate(self._duties):
-            if now - last >= seconds:
-                self._duties[index] = (seconds, duty, now)
-                try:
-                    duty()
-                except Exception as error:  # noqa: BLE001 - a duty that fails is tried again
-                    complaint = f"{type(error).__name__}: {error}"
-                    if complaint != self._complaint:  # once, not with every attempt
-                        self.say(traceback.format_exc())
-                    self._complaint = complaint
+        for duty in self._duties:
+            if now - duty.done_at < duty.seconds or (duty.thread is not None and duty.thread.is_alive()):
+                continue
+            duty.done_at = now
+            if duty.aside:
+                duty.thread = threading.Thread(target=self._do, args=[duty.work], daemon=True)
+                duty.thread.start()
+            else:
+                self._do(duty.work)
+
+    def _do(self, work: Callable[[], Any]) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - a duty that fails is tried again
+            complaint = f"{type(error).__name__}: {error}"
+            if complaint != self._complaint:  # once, not with every attempt
+                self.say(traceback.format_exc())
+            self._complaint = complaint
 
     def _end_all(self) -> None:
         """Ask every process to end, wait, kill what stays."""

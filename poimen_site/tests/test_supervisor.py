@@ -93,6 +93,28 @@ def test_a_duty_that_fails_is_told_once_and_tried_again() -> None:
     assert output.getvalue().count("ValueError: not yet") == 1
 
 
+def test_a_duty_that_waits_holds_nothing_up() -> None:
+    output = io.StringIO()
+    released = threading.Event()
+    calls: list[float] = []
+
+    def wait() -> None:
+        calls.append(time.monotonic())
+        released.wait(60)
+
+    supervisor = Supervisor([python("web", TALKER)], output=output)
+    supervisor.every(0.05, wait, aside=True)
+    with running(supervisor):
+        first = until(number_after(output, "here"))
+        until(lambda: calls)
+        psutil.Process(first).kill()
+        until(lambda: number_after(output, "here")() != first)
+        assert len(calls) == 1  # never twice at once
+        began = time.monotonic()
+    assert time.monotonic() - began < GRACE_SECONDS
+    released.set()
+
+
 def test_one_service_can_be_replaced_while_the_others_go_on() -> None:
     output = io.StringIO()
     supervisor = Supervisor([python("web", TALKER), python("clock", TALKER.replace("here", "tick"))], output=output)

@@ -203,6 +203,17 @@ def test_what_dies_comes_back_and_others_are_refused(installation: Installation)
     assert installation.status() == "healthy"
 
 
+def test_a_stop_is_quick_while_the_database_hangs(installation: Installation) -> None:
+    (installation.home / "first-run").write_text("\n")
+    installation.start()
+    pid = EmbeddedPostgres(installation.home).postmaster_pid()
+    assert pid is not None
+    for process in (psutil.Process(pid), *psutil.Process(pid).children()):
+        process.suspend()
+    assert installation.stop() < 10
+    assert installation.processes() == {}
+
+
 def test_a_killed_supervisor_takes_everything_along_and_the_next_one_starts(installation: Installation) -> None:
     (installation.home / "first-run").write_text("\n")
     installation.start()

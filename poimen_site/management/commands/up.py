@@ -31,6 +31,7 @@ from poimen_site.supervisor import NEVER, Service, Supervisor
 from poimen_site.web_probe import WebProbe
 
 DATABASE_CHECK_SECONDS = 2.0
+DATABASE_PATIENCE_SECONDS = 2.0  # with what the services need to end it stays under ten seconds
 WEB_CHECK_SECONDS = 10.0
 WEB_START_SECONDS = 60.0  # until then a web process that does not answer is starting, not deaf
 LEFTOVERS_SECONDS = 20.0  # how long the guard of a killed supervisor may need
@@ -82,7 +83,7 @@ class Command(BaseCommand):
             listener.close()
             connections.close_all()
             if database is not None:
-                database.stop()
+                database.stop(DATABASE_PATIENCE_SECONDS)
             assert guard.stdin is not None
             guard.stdin.close()
             guard.wait()
@@ -105,8 +106,8 @@ class Command(BaseCommand):
         def greet() -> None:
             nonlocal is_greeted
             if is_greeted:
-                first_run.advance()
-            elif probe.has_answered or time.monotonic() - began > WEB_START_SECONDS:
+                return
+            if probe.has_answered or time.monotonic() - began > WEB_START_SECONDS:
                 is_greeted = True
                 if probe.has_answered:
                     host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
@@ -119,9 +120,10 @@ class Command(BaseCommand):
 
         supervisor.say("starting web, worker and clock")
         supervisor.every(0.1, greet)
+        supervisor.every(0.5, lambda: first_run.advance() if is_greeted else None, aside=True)
         supervisor.every(WEB_CHECK_SECONDS, lambda: _check_web(probe, supervisor))
         if database is not None:
-            supervisor.every(DATABASE_CHECK_SECONDS, lambda: _revive(database, supervisor))
+            supervisor.every(DATABASE_CHECK_SECONDS, lambda: _revive(database, supervisor), aside=True)
 
 
 def _leave(*_: Any) -> None:
@@ -191,6 +193,7 @@ def _check_web(probe: WebProbe, supervisor: Supervisor) -> None:
 
 
 def _revive(database: EmbeddedPostgres, supervisor: Supervisor) -> None:
-    if not database.is_running():
+    # A server that is there but does not answer recovers or hangs: another one beside it would help nobody.
+    if database.postmaster_pid() is None:
         supervisor.say("the database is gone; starting it again")
         database.start()
