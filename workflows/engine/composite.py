@@ -223,6 +223,8 @@ def _end_item(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
         # The parent does not wait any more: the execution was stopped while this item came to its end.
         host.store.transaction(lambda cursor: _finish(cursor, line.execution.id))
     left, id, epoch, seq, status, *rest = row if row is not None else (-1, None, 0, 0, "")
+    if status == "held" or left == 0:
+        waits.settle(host.store, line)  # a pause may have waited for this item only
     if status == "running":
         host.adopt(line.successor(id, epoch, seq, *rest))
     elif id is not None or left == 0:
@@ -260,6 +262,9 @@ def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
         control.wake_branches(cursor, [line.parent])  # type: ignore[list-item]
     else:
         _fill_slots(cursor, line, state)
+    cursor.execute("SELECT 1 FROM workflows_execution WHERE id = %s AND pause_requested_at IS NOT NULL", (execution,))
+    if cursor.fetchone() is not None:
+        control.settle_status(cursor, execution)  # it may have waited for this branch only
 
 
 def _ends_siblings(cursor: Any, line: Line, state: schema.AnyState) -> bool:
