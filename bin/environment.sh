@@ -20,7 +20,7 @@ install() {
     shift
     wanted=$(cat "$@" | cksum)
     [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
-    echo "Installing $* into .venv ..."
+    echo "Installing $* into .venv; the first time this takes a minute or two ..."
     arguments=""
     for file in "$@"; do arguments="$arguments -r $file"; done
     # shellcheck disable=SC2086 # the file names are ours and have no spaces
