@@ -1,10 +1,12 @@
 """The rows behind everything that runs; one file per noun. The database is the truth, messages are hints."""
 
+from workflows.models.api_key import ApiKey, Scope
 from workflows.models.approval import ApprovalGate, ApprovalVote
 from workflows.models.branch import Branch, BranchStatus, Waiting
 from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
 from workflows.models.process import Process, ProcessKind
+from workflows.models.request_count import RequestCount
 from workflows.models.secret import Secret
 from workflows.models.signal import Signal
 from workflows.models.state_run import RunStatus, StateRun
@@ -12,6 +14,7 @@ from workflows.models.tenancy import Customer, Membership, Role
 from workflows.models.workflow import Workflow, WorkflowStatus, WorkflowVersion
 
 __all__ = [
+    "ApiKey",
     "ApprovalGate",
     "ApprovalVote",
     "Branch",
@@ -23,8 +26,10 @@ __all__ = [
     "Membership",
     "Process",
     "ProcessKind",
+    "RequestCount",
     "Role",
     "RunStatus",
+    "Scope",
     "Secret",
     "Signal",
     "SpecDocument",
