@@ -453,6 +453,7 @@ def _child_result(host: "Host", line: Line) -> Outcome | bool:
             f"{name} ended as {status}: {(error or {}).get('message', '')}",
             name="ChildFailed" if status == "failed" else "Canceled" if status == "cancelled" else "Timeout",
             details={"execution": str(id), "cause": error},
+            retryable=status != "cancelled",
         )
         return outcomes.failed(line, failure, given=given, started=line.entered_at)
     if line.is_due:

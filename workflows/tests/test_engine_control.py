@@ -8,11 +8,22 @@ from uuid import UUID
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
 from workflows import control
 from workflows.engine.retention import prune
 from workflows.engine.store import direct_connection
-from workflows.models import Branch, Execution, LogEntry, Signal, StateRun, Workflow, WorkflowVersion
+from workflows.models import (
+    Branch,
+    Customer,
+    Execution,
+    LogEntry,
+    Signal,
+    SpecDocument,
+    StateRun,
+    Workflow,
+    WorkflowVersion,
+)
 from workflows.spec import limits
 from workflows.submission import IdempotencyConflict, NotRerunnable, rerun_execution, store_spec
 from workflows.tests import engine_activities
@@ -192,6 +203,41 @@ def test_a_saved_workflow_runs_as_a_child_by_name(engine: Engine) -> None:
     assert (child.workflow, child.depth) == (saved, 1)
 
 
+def test_neither_an_archived_workflow_nor_that_of_another_customer_runs_as_a_child(engine: Engine) -> None:
+    engine.pump()
+    document = {"name": "kid", "states": [echo("K", 1)]}
+    _saved(engine, "old", document)
+    theirs = _saved(engine, "theirs", document)
+    Workflow.objects.filter(name="old").update(status="archived")
+    Workflow.objects.filter(name="theirs").update(customer=Customer.objects.create(slug="other", name="Other"))
+    for wanted in ("old", "theirs", str(theirs.pk)):
+        ended = engine.run(spec({"name": "Kid", "type": "Workflow", "workflow": wanted}))
+        assert failure_of(ended)["name"] == "UnknownWorkflow", story(ended.pk)
+
+
+def test_a_child_that_is_late_is_cancelled(engine: Engine) -> None:
+    engine.pump()
+    engine.clock()
+    kid = {"name": "Kid", "type": "Workflow", "timeout": "100ms", "spec": {"name": "kid", "states": [HOUR]}}
+    execution = engine.run(spec(kid))
+    assert failure_of(execution)["name"] == "Timeout"
+    assert engine.ended(Execution.objects.get(parent=execution).pk).status == "cancelled"
+
+
+def test_a_child_that_somebody_cancelled_is_not_tried_again(engine: Engine) -> None:
+    engine.pump()
+    engine.clock()
+    kid = {"name": "kid", "states": [{"name": "S", "type": "WaitForSignal", "signal": "go"}]}
+    execution = engine.start(
+        spec({"name": "Kid", "type": "Workflow", "spec": kid, "retry": {"maxAttempts": 2, "initialInterval": "1ms"}})
+    )
+    first = eventually(lambda: Execution.objects.filter(parent=execution).first(), "the first child")
+    engine.waits(first.pk, "signal")
+    control.request_cancel(first.pk, by="tester")
+    assert failure_of(engine.ended(execution))["name"] == "Canceled"
+    assert Execution.objects.filter(parent=execution).count() == 1
+
+
 def test_a_workflow_cannot_contain_itself(engine: Engine) -> None:
     engine.pump()
     document = {"name": "ouroboros", "states": [{"name": "Kid", "type": "Workflow", "workflow": "ouroboros"}]}
@@ -256,6 +302,39 @@ def test_a_rerun_from_the_start_runs_everything_again(engine: Engine) -> None:
     assert ran(again.pk) == [("A", "success", 1)]
 
 
+def test_a_rerun_from_a_state_that_hands_on_what_came_before_it(engine: Engine) -> None:
+    engine.pump()
+    document = spec(echo("A", "a"), {"name": "P", "type": "Pass"}, echo("B", 1), {"name": "Q", "type": "Pass"})
+    first = engine.run(document)
+    again = engine.ended(rerun_execution(first.pk, from_state="P", by="tester").pk)
+    assert output_of(again.pk, "P") == {"value": "a"}, story(again.pk)
+
+
+def test_a_rerun_from_a_state_in_a_loop_starts_with_its_last_visit(engine: Engine) -> None:
+    engine.pump()
+    document = spec(
+        {"name": "Zero", "type": "Pass", "assign": {"i": 0}, "next": "Body"},
+        echo("Body", "${vars.i}") | {"assign": {"i": "{% vars.i + 1 %}"}, "next": "Again"},
+        {"name": "Again", "type": "Choice", "choices": [{"when": "{% vars.i < 3 %}", "next": "Body"}],
+         "default": "Done"},
+        {"name": "Done", "type": "Succeed", "output": "${vars.i}"},
+    )  # fmt: skip
+    first = engine.run(document)
+    assert first.output == 3
+    again = engine.ended(rerun_execution(first.pk, from_state="Body", by="tester").pk)
+    assert ran(again.pk) == [("Body", "success", 1), ("Again", "success", 1), ("Done", "success", 1)], story(again.pk)
+
+
+def test_what_continues_as_new_hands_on_what_came_before_it(engine: Engine) -> None:
+    engine.pump()
+    tasks = [echo(f"S{n}", n) for n in range(11)]
+    document = spec(*tasks, {"name": "P", "type": "Pass"}, continueAsNew={"limit": 10})
+    ended = engine.run(document)
+    assert ended.continued_from is not None
+    assert ran(ended.pk) == [("P", "success", 1)]
+    assert ended.output == {"value": 10}, story(ended.pk)
+
+
 def test_what_cannot_be_rerun_is_refused(engine: Engine) -> None:
     execution = engine.start(spec(echo("A", 1)))
     with pytest.raises(NotRerunnable, match="still running"):
@@ -273,6 +352,8 @@ def test_a_start_with_the_same_key_happens_once(engine: Engine) -> None:
     assert Execution.objects.count() == 1
     with pytest.raises(IdempotencyConflict, match="another request"):
         engine.start(spec(echo("A", 1)), {"x": 2}, idempotency_key="k")
+    with pytest.raises(IdempotencyConflict, match="another request"):
+        engine.start(spec(echo("A", 1)), {"x": 1}, idempotency_key="k", priority=1)
     assert engine.ended(first).status == "success"
 
 
@@ -309,3 +390,23 @@ def test_retention_removes_old_executions_with_their_files_and_nothing_else(engi
     assert files[young].exists()
     for model in (StateRun, LogEntry, Branch):
         assert set(model.objects.values_list("execution", flat=True)) <= {young, open_one}
+
+
+def test_retention_of_no_days_keeps_everything(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "POIMEN_RETENTION_DAYS", 0)
+    engine.pump()
+    execution = engine.run(spec(echo("A", 1))).pk
+    age(execution, timedelta(days=4000))
+    with direct_connection() as connection:
+        assert prune(connection) == 0
+    assert Execution.objects.filter(pk=execution).exists()
+
+
+def test_retention_forgets_specs_that_nothing_uses(engine: Engine) -> None:
+    saved = _saved(engine, "kept", {"name": "kept", "states": [echo("K", 1)]})
+    unused = store_spec({"name": "unused", "states": [echo("U", 1)]})
+    SpecDocument.objects.update(created_at=timezone.now() - timedelta(days=2))
+    with direct_connection() as connection:
+        prune(connection)
+    assert not SpecDocument.objects.filter(pk=unused.pk).exists()
+    assert WorkflowVersion.objects.get(workflow=saved).spec is not None
