@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
 from workflows import approvals, control
+from workflows.audit import anchor
 from workflows.engine import hints, log_order, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.engine.store import connection_parameters
@@ -28,6 +29,7 @@ TICK_SECONDS = 1.0
 SHORTEST_TICK_SECONDS = 0.02
 PUMP_CHECK_SECONDS = 2.0
 RETENTION_SECONDS = 60.0
+ANCHOR_SECONDS = 15.0
 JUMP_SECONDS = 2.0
 
 # The execution is locked too: a pause or resume that commits at this moment must not be overlooked.
@@ -150,6 +152,7 @@ class Clock:
         )
         self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
         self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))
+        self._at_most_every(ANCHOR_SECONDS, "anchor", lambda: anchor.renew(connection))
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
         row = connection.execute(

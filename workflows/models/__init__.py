@@ -2,6 +2,7 @@
 
 from workflows.models.api_key import ApiKey, Scope
 from workflows.models.approval import ApprovalGate, ApprovalVote
+from workflows.models.audit import ActorKind, AuditHead, AuditRecord
 from workflows.models.branch import Branch, BranchStatus, Waiting
 from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
@@ -14,9 +15,12 @@ from workflows.models.tenancy import Customer, Membership, Role
 from workflows.models.workflow import Workflow, WorkflowStatus, WorkflowVersion
 
 __all__ = [
+    "ActorKind",
     "ApiKey",
     "ApprovalGate",
     "ApprovalVote",
+    "AuditHead",
+    "AuditRecord",
     "Branch",
     "BranchStatus",
     "Customer",

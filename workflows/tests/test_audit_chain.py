@@ -1,0 +1,238 @@
+"""The audit trail as a chain: whatever is changed, cut, moved or put in shows, and where."""
+
+import threading
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+from django.db.transaction import TransactionManagementError
+
+from workflows.audit import anchor, record
+from workflows.audit.verification import Finding, verify_chain
+from workflows.engine.store import connection_parameters
+from workflows.models import AuditHead, AuditRecord, Customer
+from workflows.tests.people import customer
+
+RECORDS = 5
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, settings: Any) -> None:
+    settings.POIMEN_HOME = tmp_path
+
+
+@pytest.fixture
+def trail(db: None) -> Customer:
+    made = customer("trail")
+    for number in range(RECORDS):
+        acted(made.pk, number)
+    return made
+
+
+def acted(chain: UUID, number: int = 0) -> None:
+    with transaction.atomic():
+        record(
+            chain, "execution.paused", target=("execution", uuid4()), actor="ann", execution=uuid4(),
+            details={"number": number, "reason": "ä reason", "share": 1e22, "api_key": "very secret"},
+        )  # fmt: skip
+
+
+def tampered(sql: str, *parameters: Any) -> None:
+    """Do what only the owner of the database can: without the triggers."""
+    with connection.cursor() as cursor:
+        for table in ("auditrecord", "audithead"):
+            cursor.execute(f"ALTER TABLE workflows_{table} DISABLE TRIGGER USER")
+        cursor.execute(sql, parameters)
+        for table in ("auditrecord", "audithead"):
+            cursor.execute(f"ALTER TABLE workflows_{table} ENABLE TRIGGER USER")
+
+
+def rows(chain: Customer) -> list[AuditRecord]:
+    return list(AuditRecord.objects.filter(customer_id=chain.pk).order_by("seq"))
+
+
+def test_records_count_from_one_and_are_whole(trail: Customer) -> None:
+    kept = rows(trail)
+    assert [row.seq for row in kept] == [1, 2, 3, 4, 5]
+    assert [row.previous_hash for row in kept[1:]] == [row.hash for row in kept[:-1]]
+    assert verify_chain(trail.pk) == Finding(trail.pk, RECORDS)
+    assert "very secret" not in kept[0].details
+    assert kept[0].actor_kind == "user"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["UPDATE workflows_auditrecord SET actor = 'bob'", "DELETE FROM workflows_auditrecord",
+     "TRUNCATE workflows_auditrecord", "DELETE FROM workflows_audithead",
+     "UPDATE workflows_audithead SET seq = seq - 1"],
+)  # fmt: skip
+def test_the_database_refuses_to_change_or_remove_records(trail: Customer, sql: str) -> None:
+    with pytest.raises(DatabaseError, match="audit trail"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql)
+    assert verify_chain(trail.pk).problem == ""
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["actor = 'bob'", "at = at + interval '1 microsecond'", "details = '{}'", "action = 'execution.resumed'",
+     "target_id = 'other'", "actor_kind = 'system'", "execution_id = NULL", "request_id = 'r'",
+     "workflow_id = '00000000-0000-0000-0000-000000000001'", "target_kind = 'workflow'"],
+)  # fmt: skip
+def test_a_changed_record_is_named(trail: Customer, change: str) -> None:
+    tampered(f"UPDATE workflows_auditrecord SET {change} WHERE customer_id = %s AND seq = 3", trail.pk)
+    assert verify_chain(trail.pk) == Finding(trail.pk, 2, "record 3 was changed: its hash does not fit its contents")
+
+
+def test_a_record_removed_from_the_middle_is_named(trail: Customer) -> None:
+    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s AND seq IN (2, 3)", trail.pk)
+    assert verify_chain(trail.pk) == Finding(trail.pk, 1, "records 2 to 3 are missing")
+
+
+def test_records_that_changed_places_are_named(trail: Customer) -> None:
+    tampered("UPDATE workflows_auditrecord SET seq = seq + 100 WHERE customer_id = %s AND seq = 2", trail.pk)
+    tampered("UPDATE workflows_auditrecord SET seq = 2 WHERE customer_id = %s AND seq = 3", trail.pk)
+    tampered("UPDATE workflows_auditrecord SET seq = 3 WHERE customer_id = %s AND seq = 102", trail.pk)
+    assert "record 2 does not follow record 1" in verify_chain(trail.pk).problem
+
+
+def test_a_record_put_in_without_the_key_is_named(trail: Customer, settings: Any) -> None:
+    ours = settings.SECRET_KEY
+    settings.SECRET_KEY = "the attacker's own key, long enough to be one"
+    acted(trail.pk)
+    settings.SECRET_KEY = ours
+    assert "record 6 was made with a key that is not configured" in verify_chain(trail.pk).problem
+
+
+def test_records_of_a_former_key_stay_valid(trail: Customer, settings: Any) -> None:
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "the next key of the installation, long enough"
+    acted(trail.pk)
+    assert verify_chain(trail.pk) == Finding(trail.pk, RECORDS + 1)
+
+
+def test_a_cut_tail_contradicts_the_end_of_the_chain(trail: Customer) -> None:
+    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s AND seq > 3", trail.pk)
+    found = verify_chain(trail.pk)
+    assert found == Finding(trail.pk, 3, "records 4 to 5 are missing: the end of the chain knows of record 5")
+
+
+def cut_with_its_end(trail: Customer) -> None:
+    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s AND seq > 3", trail.pk)
+    tampered(
+        "UPDATE workflows_audithead h SET seq = 3, hash = r.hash FROM workflows_auditrecord r "
+        "WHERE h.customer_id = %s AND r.customer_id = h.customer_id AND r.seq = 3",
+        trail.pk,
+    )
+
+
+@pytest.fixture
+def raw(transactional_db: None) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(**connection_parameters()) as made:
+        yield made
+
+
+@pytest.fixture
+def kept_trail(raw: psycopg.Connection) -> Customer:
+    made = customer(f"trail-{uuid4().hex[:8]}")
+    for number in range(RECORDS):
+        acted(made.pk, number)
+    return made
+
+
+def mended(chain: Customer) -> None:
+    """Leave no broken trail to the tests that share the database."""
+    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s", chain.pk)
+    tampered("DELETE FROM workflows_audithead WHERE customer_id = %s", chain.pk)
+
+
+def verified(chain: Customer) -> tuple[str, str]:
+    """What the command prints, and the error that ends it."""
+    out = StringIO()
+    try:
+        call_command("audit_verify", customer=chain.slug, stdout=out)
+    except CommandError as error:
+        return out.getvalue(), str(error)
+    return out.getvalue(), ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tail_cut_with_its_end_contradicts_the_anchor(kept_trail: Customer, raw: psycopg.Connection) -> None:
+    assert anchor.renew(raw)
+    assert not anchor.renew(raw), "nothing is new"
+    assert f"{kept_trail.slug}: 5 records, whole" in verified(kept_trail)[0]
+    cut_with_its_end(kept_trail)
+    assert verify_chain(kept_trail.pk).problem == "", "the database alone cannot tell"
+    anchor.renew(raw)
+    assert (anchor.read() or {})[str(kept_trail.pk)][0] == RECORDS, "an anchor never moves back"
+    told, error = verified(kept_trail)
+    assert "BROKEN after 3 sound records: records 4 to 5 are missing: the anchor knows of record 5" in told
+    assert error == "1 audit trail is broken"
+    # Going on from there does not hide it either.
+    acted(kept_trail.pk)
+    acted(kept_trail.pk)
+    assert "record 5 is not the one that was anchored" in verified(kept_trail)[0]
+    mended(kept_trail)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_a_restore_the_end_there_is_can_be_anchored(kept_trail: Customer, raw: psycopg.Connection) -> None:
+    anchor.renew(raw)
+    cut_with_its_end(kept_trail)
+    call_command("audit_verify", customer=kept_trail.slug, anchor_anew=True, stdout=StringIO())
+    assert verified(kept_trail)[1] == ""
+    assert AuditRecord.objects.filter(action="audit.anchored_anew").exists(), "and the trail tells that it was"
+    mended(kept_trail)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_changed_anchor_is_told_and_kept(kept_trail: Customer, raw: psycopg.Connection) -> None:
+    anchor.renew(raw)
+    anchor.path().write_text(anchor.path().read_text().replace('"seq": 5', '"seq": 3'))
+    assert "wrong signature" in verified(kept_trail)[1]
+    changed = anchor.path().read_bytes()
+    assert not anchor.renew(raw)
+    assert anchor.path().read_bytes() == changed, "the evidence stays"
+    mended(kept_trail)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_writers_take_turns_and_leave_no_gap(kept_trail: Customer) -> None:
+    def write() -> None:
+        for _ in range(20):
+            acted(kept_trail.pk)
+        connection.close()
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert verify_chain(kept_trail.pk) == Finding(kept_trail.pk, RECORDS + 80)
+
+
+@pytest.mark.django_db
+def test_what_is_rolled_back_leaves_no_record() -> None:
+    made = customer("undone")
+    with transaction.atomic():
+        record(made.pk, "execution.paused", target=("execution", 1), actor="ann")
+        transaction.set_rollback(True)
+    assert not AuditRecord.objects.filter(customer_id=made.pk).exists()
+    assert not AuditHead.objects.filter(customer_id=made.pk).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_record_outside_a_transaction_is_refused() -> None:
+    with pytest.raises(TransactionManagementError):
+        record(None, "execution.paused", target=("execution", 1), actor="ann")
+
+
+@pytest.mark.django_db
+def test_the_command_refuses_an_unknown_customer() -> None:
+    with pytest.raises(CommandError, match="no customer with the slug or id 'nobody'"):
+        call_command("audit_verify", customer="nobody", stdout=StringIO())
