@@ -83,7 +83,9 @@ class CrossOriginMiddleware:
         if allowed and "*" not in allowed:
             response["Vary"] = ", ".join(filter(None, [response.get("Vary"), "Origin"]))
         response["Access-Control-Allow-Methods"] = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
-        response["Access-Control-Allow-Headers"] = "Content-Type, Authorization, X-Customer, Idempotency-Key, If-Match"
+        response["Access-Control-Allow-Headers"] = (
+            "Content-Type, Authorization, X-API-Key, X-Customer, Idempotency-Key, If-Match"
+        )
         response["Access-Control-Expose-Headers"] = "ETag, Retry-After, X-Total-Count"
         return response
 

@@ -160,6 +160,7 @@ WHITENOISE_USE_FINDERS = True
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "workflows.access.ApiKeyAuthentication",
         "workflows.access.BearerAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -18,15 +19,27 @@ from rest_framework_simplejwt.exceptions import AuthenticationFailed
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import Token
 
-from workflows.models import Customer, Membership, Role
+from workflows import api_keys
+from workflows.models import ApiKey, Customer, Membership, Role, Scope
 
 CUSTOMER_CLAIM = "customer_id"
 CUSTOMER_HEADER = "X-Customer"
+KEY_HEADER = "X-API-Key"
+KEY_SCHEME = "apikey"
 DEFAULT_CUSTOMER_SLUG = "default-customer"
 
 # Kept in the request's META, where no header of a client can land (those are all called HTTP_...).
 _MEMBERSHIPS = "poimen.memberships"
 _ACCESS = "poimen.access"
+
+# What a key's scopes must hold for something that needs this role and changes something.
+_SCOPE_FOR = {
+    Role.VIEWER: Scope.READ,
+    Role.EDITOR: Scope.WRITE,
+    Role.OPERATOR: Scope.RUN,
+    Role.APPROVER: Scope.APPROVE,
+    Role.ADMIN: Scope.WRITE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +69,12 @@ def access_of(request: Request) -> Access:
     if isinstance(known, Access):
         return known
     user = request.user
-    if isinstance(user, AnonymousUser) or not user.is_authenticated:
+    if not user.is_authenticated:
         raise PermissionDenied("sign in first: nothing is shown to anonymous visitors")
+    if isinstance(key := getattr(request, "auth", None), ApiKey):
+        access = _access_of_key(key, user.get_username(), request)
+        request.META[_ACCESS] = access
+        return access
     memberships = request.META.get(_MEMBERSHIPS)
     if memberships is None:
         memberships = list(Membership.objects.select_related("customer").filter(user_id=user.pk))
@@ -85,13 +102,17 @@ def actor_of(request: Request) -> str:
     return access_of(request).actor
 
 
-def role_required(needed: Role, *, read: Role | None = None) -> type[BasePermission]:
+def role_required(needed: Role, *, read: Role | None = None, by_key: bool = True) -> type[BasePermission]:
     """Return a DRF permission class that wants ``needed``, or ``read`` for GET, HEAD and OPTIONS where given.
 
     Anonymous requests get 401, requests without a customer or of a lesser role 403 with the role that is missing.
+    An API key must have the scope as well: read to look, and to change something that of the role; with
+    ``by_key=False`` none will do.
     """
 
     class RolePermission(BasePermission):
+        least, least_to_read = needed, read or needed
+
         def has_permission(self, request: Request, view: Any) -> bool:
             if not request.user.is_authenticated:
                 return False
@@ -101,6 +122,8 @@ def role_required(needed: Role, *, read: Role | None = None) -> type[BasePermiss
                 raise PermissionDenied(
                     f"this needs the role {wanted.value} at {access.customer.slug}; yours is {access.role.value}"
                 )
+            if isinstance(request.auth, ApiKey):
+                _check_scope(request.auth, Scope.READ if request.method in SAFE_METHODS else _SCOPE_FOR[wanted], by_key)
             return True
 
     return RolePermission
@@ -122,6 +145,32 @@ def may_act(user: AbstractBaseUser | AnonymousUser, customer_id: UUID, needed: R
         return True
     role = Membership.objects.filter(user_id=user.pk, customer_id=customer_id).values_list("role", flat=True).first()
     return role is not None and Role(role).covers(needed)
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """``Authorization: ApiKey pk_...`` or ``X-API-Key: pk_...``; one query, as for bearer tokens."""
+
+    def authenticate(self, request: Request) -> tuple[Any, ApiKey] | None:
+        """Return ``(user or key holder, key)``, or ``None`` without a key; raises 401 with the reason."""
+        scheme, _, rest = request.headers.get("Authorization", "").partition(" ")
+        is_in_authorization = scheme.lower() == KEY_SCHEME
+        in_header = request.headers.get(KEY_HEADER, "").strip()
+        text = rest.strip() if is_in_authorization else in_header
+        if not text:
+            if is_in_authorization:
+                raise AuthenticationFailed("Authorization: expected ApiKey and a key", code="no_key")
+            return None
+        if (scheme and not is_in_authorization) or (is_in_authorization and in_header not in ("", text)):
+            raise AuthenticationFailed("send one API key or one bearer token, not both", code="two_credentials")
+        try:
+            key = api_keys.recognise(text)
+        except api_keys.KeyRefused as refused:
+            raise AuthenticationFailed(str(refused), code="key_refused") from None
+        return key.user or api_keys.KeyHolder(key), key
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return what 401 answers say a client may send."""
+        return 'Bearer realm="api", ApiKey realm="api"'
 
 
 class BearerAuthentication(JWTAuthentication):
@@ -150,6 +199,20 @@ def _memberships_of(token: Token) -> list[Membership]:
         return list(Membership.objects.select_related("user", "customer").filter(user_id=user_id))
     except (KeyError, TypeError, ValueError) as error:
         raise AuthenticationFailed("Token names no user", code="user_not_found") from error
+
+
+def _access_of_key(key: ApiKey, actor: str, request: Request) -> Access:
+    header = request.headers.get(CUSTOMER_HEADER, "").strip()
+    if header and header.lower() not in (key.customer.slug.lower(), str(key.customer_id)):
+        raise PermissionDenied(f"{CUSTOMER_HEADER} names a customer that this API key is not for")
+    return Access(customer=key.customer, role=api_keys.role_of(key), actor=actor)
+
+
+def _check_scope(key: ApiKey, scope: Scope, by_key: bool) -> None:
+    if not by_key:
+        raise PermissionDenied("this cannot be done with an API key; sign in as a person")
+    if scope not in key.scopes:
+        raise PermissionDenied(f"this needs a key with the scope {scope.value}; yours has {', '.join(key.scopes)}")
 
 
 def _choose(memberships: Sequence[Membership], request: Request) -> Membership:

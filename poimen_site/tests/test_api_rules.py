@@ -13,7 +13,8 @@ from canvas.api.urls import urlpatterns as canvas_paths
 from canvas.tests.drawing import node
 from canvas.tests.test_api_workflows import saved
 from workflows.api.urls import urlpatterns as workflow_paths
-from workflows.models import Role
+from workflows.api_keys import create_key
+from workflows.models import Role, Scope
 from workflows.tests.people import customer, member, signed_in
 from workflows.tests.test_approvals import gate
 
@@ -35,6 +36,7 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("executions/<str:execution_id>/rerun", {"post": {}}, "Execution"),
     ("executions/<str:execution_id>/states", {"get": None}, "Execution"),
     ("executions/<str:execution_id>/logs", {"get": None}, "Execution"),
+    ("api-keys/<str:key_id>", {"get": None, "delete": None}, "API key"),
     ("approvals/<str:gate_id>", {"get": None}, "Approval"),
     ("approvals/<str:gate_id>/approve", {"post": {}}, "Approval"),
     ("approvals/<str:gate_id>/reject", {"post": {"reason": "no"}}, "Approval"),
@@ -42,11 +44,13 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
     "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
+    "/api-keys",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
-PAGED = LISTS[:5]
+PAGED = LISTS[:6]
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
 WORKFLOW_TEXTS = ("name", "description", "status", "changeReason")
+API_KEY = {"name": "x", "scopes": ["read"]}
 # Every field of every body: method, path, the rest of the body, field, values of another type.
 TYPED: list[tuple[str, str, dict[str, Any], str, Iterable[Any]]] = [
     ("post", "/auth/token", {"password": "x"}, "username", TEXT),
@@ -65,6 +69,9 @@ TYPED: list[tuple[str, str, dict[str, Any], str, Iterable[Any]]] = [
     ("post", "/executions/{execution}/signal", {}, "name", TEXT),
     ("post", "/executions/{execution}/signal", {"name": "go"}, "dedupeKey", TEXT),
     ("post", "/executions/{execution}/rerun", {}, "fromState", TEXT),
+    ("post", "/api-keys", {"scopes": ["read"]}, "name", TEXT),
+    *(("post", "/api-keys", API_KEY, field, TEXT) for field in ("role", "user", "expiresAt")),
+    ("post", "/api-keys", {"name": "x"}, "scopes", (5, True, "read", {}, [])),
     *(("post", f"/approvals/{{gate}}/{vote}", {}, "reason", TEXT) for vote in ("approve", "reject")),
 ]  # fmt: skip
 
@@ -74,10 +81,11 @@ def admin(slug: str = "acme") -> APIClient:
 
 
 def ids(slug: str = "acme") -> dict[str, str]:
-    """A workflow, an execution and a gate of that customer."""
+    """A workflow, an execution, a gate and an API key of that customer."""
     asked = gate(slug=slug)
+    key, _ = create_key(customer(slug), name="ci", scopes=[Scope.READ], role=Role.VIEWER)
     workflow = saved(admin(slug), nodes=[node("a")], edges=[])["id"]
-    return {"workflow": workflow, "execution": str(asked.execution_id), "gate": str(asked.pk)}
+    return {"workflow": workflow, "execution": str(asked.execution_id), "gate": str(asked.pk), "key": str(key.pk)}
 
 
 def call(client: APIClient, method: str, path: str, body: Any) -> Any:
@@ -103,6 +111,7 @@ def test_what_is_not_ones_own_is_not_found_by_name(route: str, methods: dict[str
         route.replace("<str:workflow_id>", wanted["workflow"])
         .replace("<str:execution_id>", wanted["execution"])
         .replace("<str:gate_id>", wanted["gate"])
+        .replace("<str:key_id>", wanted["key"])
         .replace("<int:version>", "1")
         .replace("<path:edge_id>", "a-b")
     )
