@@ -82,6 +82,16 @@ SELECT b.execution_id, b.id FROM workflows_branch b WHERE b.status = 'waiting' A
         AND s.consumed_at IS NULL) LIMIT 100
 """
 
+# What a worker left when it died between a commit and saying what the execution does now: a pause that is not called
+# one yet, or a branch that stopped for a pause which was taken back.
+_UNSETTLED = """
+SELECT id FROM workflows_execution WHERE pause_requested_at IS NOT NULL AND ended_at IS NULL AND status <> 'paused'
+UNION
+SELECT b.execution_id FROM workflows_branch b JOIN workflows_execution e ON e.id = b.execution_id
+WHERE b.status = 'held' AND e.pause_requested_at IS NULL AND e.ended_at IS NULL
+LIMIT 100
+"""
+
 
 class Clock:
     """The clock's loop. ``run`` blocks until ``stop``."""
@@ -149,6 +159,9 @@ class Clock:
             TICK_SECONDS * 5,
             "signals",
             lambda: self._each(connection, _MISSED_SIGNALS, self._wake),
+        )
+        self._at_most_every(
+            TICK_SECONDS * 5, "settling", lambda: self._each(connection, _UNSETTLED, control.settle_status)
         )
         self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
         self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))

@@ -100,6 +100,7 @@ class Branch(models.Model):
                 fields=["customer"], name="branch_leased",
                 condition=models.Q(status="running", lease_owner__isnull=False),
             ),
+            models.Index(fields=["execution"], name="branch_held", condition=models.Q(status="held")),
             models.Index(
                 fields=["wake_at"], name="branch_due", condition=models.Q(status="waiting", wake_at__isnull=False)
             ),

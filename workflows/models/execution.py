@@ -93,6 +93,11 @@ class Execution(models.Model):
                 name="execution_deadline",
                 condition=models.Q(ended_at=None, deadline_at__isnull=False),
             ),
+            models.Index(
+                fields=["pause_requested_at"],
+                name="execution_pausing",
+                condition=models.Q(ended_at=None, pause_requested_at__isnull=False),
+            ),
             models.Index(fields=["ended_at"], name="execution_ended", condition=models.Q(ended_at__isnull=False)),
         ]
         constraints = [

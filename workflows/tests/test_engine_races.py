@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from workflows import control
-from workflows.engine import waits
+from workflows.engine import clock, waits
 from workflows.engine.line import Line
 from workflows.engine.store import Store, direct_connection
 from workflows.models import Branch, Execution, Signal
@@ -114,6 +114,32 @@ def _someone_waits_for_a_row() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
         return cursor.fetchone() is not None
+
+
+@pytest.mark.parametrize("taken_back", [False, True], ids=["paused", "resumed"])
+def test_a_worker_that_dies_between_the_commit_and_the_settling(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, taken_back: bool
+) -> None:
+    """Nobody is left to settle what it left: the clock finds it."""
+    monkeypatch.setattr(clock, "TICK_SECONDS", 0.1)
+    monkeypatch.setattr(waits, "settle", lambda store, line: None)  # all that its death changes
+    engine.pump()
+    execution = engine.start(HELD_THEN_ECHO)
+    branch = engine.is_running(execution, "A")
+    control.request_pause(execution, by="tester")
+    with direct_connection() as other, other.transaction():
+        other.execute("SELECT 1 FROM workflows_branch WHERE id = %s FOR UPDATE", (branch.pk,))
+        engine_activities.release.set()
+        eventually(_someone_waits_for_a_row, "the commit waits for the row")
+        if taken_back:
+            control.request_resume(execution, by="tester")
+    eventually(lambda: Branch.objects.get(pk=branch.pk).status == "held", "the branch stops")
+    engine.clock()
+    if not taken_back:
+        engine.reaches(execution, "paused")
+        control.request_resume(execution, by="tester")
+    assert engine.ended(execution).status == "success", story(execution)
+    assert ran(execution) == A_THEN_B
 
 
 # -- two who want one signal ------------------------------------------------------------------------------------------
