@@ -10,15 +10,24 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.core.cache import cache
 from django.dispatch import receiver
-from redis.exceptions import RedisError
 from rest_framework.throttling import SimpleRateThrottle
 
 log = logging.getLogger(__name__)
 
 TOO_MANY = "Too many failed sign-ins with this user name from your address."
+
+
+def _away() -> tuple[type[Exception], ...]:
+    """What says that the cache is away: only Redis can be, and only with it is its large client imported."""
+    if not settings.REDIS_URL:
+        return ()
+    from redis.exceptions import RedisError
+
+    return (RedisError,)
 
 
 class SignInThrottle(SimpleRateThrottle):
@@ -32,7 +41,7 @@ class SignInThrottle(SimpleRateThrottle):
         """Whether the sign-in of ``request`` (a form or a JSON object with ``username``) may be tried."""
         try:
             return super().allow_request(request, view)
-        except RedisError as error:
+        except _away() as error:
             log.warning("failed sign-ins are not counted: %s", error)
             return True
 
@@ -53,7 +62,7 @@ class SignInThrottle(SimpleRateThrottle):
         return f"failed-sign-ins:{digest}"
 
     def count_failure(self, name: str, request: Any) -> None:
-        """Remember a failure; raises ``RedisError``."""
+        """Remember a failure; raises one of :func:`_away`."""
         key, now = self.key_of(name, request), self.timer()
         recent = [moment for moment in cache.get(key, []) if moment > now - self.duration]
         cache.set(key, [now, *recent][: self.num_requests], self.duration)
@@ -63,7 +72,7 @@ def forget_failures(name: str, request: Any) -> None:
     """Start counting anew: whoever signed in knows the password."""
     try:
         cache.delete(SignInThrottle().key_of(name, request))
-    except RedisError as error:
+    except _away() as error:
         log.warning("failed sign-ins are not forgotten: %s", error)
 
 
@@ -74,7 +83,7 @@ def _count(sender: Any, credentials: Mapping[str, Any], request: Any = None, **_
         return
     try:
         SignInThrottle().count_failure(name, request)
-    except RedisError as error:
+    except _away() as error:
         log.warning("a failed sign-in is not counted: %s", error)
 
 

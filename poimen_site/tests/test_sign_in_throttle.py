@@ -147,7 +147,11 @@ def test_names_that_are_no_text_are_refused() -> None:
 
 
 @DOORS
-def test_without_the_cache_people_still_come_in(door: Any, welcome: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_cache_people_still_come_in(
+    door: Any, welcome: int, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REDIS_URL = "redis://redis:6379"
+
     def away(*_: Any, **__: Any) -> None:
         raise RedisAway("Error 111 connecting to redis:6379. Connection refused.")
 

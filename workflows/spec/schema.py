@@ -95,7 +95,7 @@ class FailState(State):
     """Ends the branch as failed."""
 
     type: Literal["Fail"]
-    error: str | None = None
+    error: str | None = Field(default=None, pattern=r"^[^${}%]*$", description="A name to catch it by; no reference")
     cause: str | None = None
 
 

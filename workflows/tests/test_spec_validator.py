@@ -152,6 +152,7 @@ CASES: list[tuple[str, str, object]] = [
     ("out-of-range", "states[0].retry.jitter", spec(task(retry={"jitter": -0.1}))),
     ("out-of-range", "states[0].branches[0].states", spec(parallel({"states": []}))),
     ("bad-name", "states[0].name", spec(result("two words"))),
+    ("bad-name", "states[0].error", spec({"name": "F", "type": "Fail", "error": "${workflow.input.a}"})),
     ("unknown-type", "states[0].type", spec({"name": "A", "type": "Taks"})),
     ("bad-duration", "timeout", spec(END, timeout="five minutes")),
     ("bad-duration", "states[0].retry.initialInterval", spec(task(retry={"initialInterval": "2"}))),
