@@ -192,6 +192,16 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
+# Hints for live logs go through Redis where there is one; without, PostgreSQL carries them.
+CHANNEL_LAYERS: dict[str, Any] = {}
+if REDIS_URL:
+    CHANNEL_LAYERS["default"] = {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "poimen:"},
+    }
+# For how long a client may take nothing of what it is sent before its connection is cut.
+POIMEN_SLOW_READER_SECONDS = env.number("POIMEN_SLOW_READER_SECONDS", default=30.0, least=1.0, most=3600.0)
+
 # Worker processes: each runs one pump, which drives many branches at once (workflows/engine/pump.py).
 POIMEN_WORKERS = env.whole_number("POIMEN_WORKERS", default=2, least=1, most=256)
 Q_CLUSTER: dict[str, Any] = {

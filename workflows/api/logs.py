@@ -1,7 +1,5 @@
 """What an execution said, in pages that a tailing reader can follow without a gap."""
 
-import re
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,55 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from workflows import secrets
 from workflows.access import customer_of, role_required
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
-from workflows.api.timestamps import rfc3339
+from workflows.live.lines import Cursor, log_body
 from workflows.models import Execution, LogEntry, Role
 
 DEFAULT_LINES = 1000
 MAX_LINES = 10_000
 
-_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
-
 # Rows of transactions older than every one that still runs: nothing can appear before them any more.
 _SETTLED = RawSQL("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", ())
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Cursor:
-    """A place in a log: after the line ``id`` that transaction ``tx`` wrote. As text ``<tx>-<id>``."""
-
-    tx: int
-    id: int
-
-    def __str__(self) -> str:
-        return f"{self.tx}-{self.id}"
-
-    @classmethod
-    def parse(cls, text: str) -> "Cursor":
-        """Read the text form; raises ``ValueError``."""
-        found = _CURSOR.fullmatch(text)
-        if found is None:
-            raise ValueError("not a place in a log; take the cursor of an earlier answer")
-        return cls(int(found[1]), int(found[2]))
-
-
-def log_body(entry: LogEntry) -> dict[str, Any]:
-    """Return one line as ``{timestamp, nodeId, level, message, event?, fields?, cursor}``; fields are masked."""
-    body = {
-        "timestamp": rfc3339(entry.logged_at),
-        "nodeId": entry.node_id,
-        "level": entry.level,
-        "message": entry.message,
-        "cursor": str(Cursor(entry.tx, entry.pk)),
-    }
-    if entry.event:
-        body["event"] = entry.event
-    if entry.fields:
-        body["fields"] = secrets.mask(entry.fields)
-    return body
 
 
 def lines_after(

@@ -18,10 +18,11 @@ from django.db import connections
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from workflows.engine import artifacts, presence, statements
+from workflows.engine import artifacts, hints, presence, statements
 from workflows.engine.claims import Claims
 from workflows.engine.json_text import dumps, loggable
 from workflows.engine.line import Line
+from workflows.engine.log_hints import LogHints
 from workflows.engine.prepared import PreparedStatement
 from workflows.models import ProcessKind
 
@@ -81,9 +82,11 @@ class Store:
             configure=_configure,
             open=True,
         )
+        self.log_hints = LogHints(self._notify_logged)
 
     def close(self) -> None:
         """Close the connections."""
+        self.log_hints.close()
         self._pool.close(timeout=2)
 
     # -- plumbing ------------------------------------------------------------------------------------------------
@@ -337,6 +340,7 @@ class Store:
             raise StaleLease
         line.seq += 1
         line.runs, line.logs = [], []
+        self.log_hints.tell(line.execution.id)
         return row
 
     def _was_ours(self, line: Line) -> bool:
@@ -364,6 +368,7 @@ class Store:
             )
         )
         line.runs, line.logs = [], []
+        self.log_hints.tell(line.execution.id)
 
     def heartbeat(self, lines: Sequence[Line]) -> dict[UUID, str]:
         """Extend the leases of ``lines``; returns ``{branch: why it must stop or ''}`` for those still ours.
@@ -394,6 +399,11 @@ class Store:
                 "logs": loggable(list(entries)),
             },
         )
+        self.log_hints.tell(line.execution.id)
+
+    def _notify_logged(self, executions: list[UUID]) -> None:
+        with self._pool.connection() as connection:
+            hints.notify_logged(connection, executions, alone=True)
 
 
 def _chain_of_bodies(body: str) -> list[str]:

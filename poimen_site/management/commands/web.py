@@ -4,11 +4,11 @@ import os
 from importlib import import_module
 from typing import Any
 
-from daphne.cli import CommandLineInterface
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.urls import get_resolver
 
+from poimen_site import web_server
 from poimen_site.listening import listen
 
 
@@ -31,15 +31,13 @@ class Command(BaseCommand):
             os.read(options["gate"], 1)
         inherited = options["fd"]
         descriptor = listen(settings.HOST, settings.PORT).detach() if inherited is None else inherited
-        CommandLineInterface().run(
-            [
-                "--fd",
-                str(descriptor),
-                "--no-server-name",
-                "--application-close-timeout",
-                "5",
-                "-v",
-                "0",
-                "poimen_site.asgi:application",
-            ]
+        web_server.run(
+            "--fd",
+            str(descriptor),
+            "--no-server-name",
+            "--application-close-timeout",
+            "5",
+            "-v",
+            "0",
+            "poimen_site.asgi:application",
         )

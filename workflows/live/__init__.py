@@ -1,0 +1,1 @@
+"""Live logs: what executions say and become, to whoever watches, over WebSockets."""

@@ -1,0 +1,155 @@
+"""An installation with web processes, people with tokens, and executions whose log a test writes itself."""
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+from websockets.sync.client import ClientConnection, connect
+
+from workflows.tests.chaos.installation import Installation, eventually
+
+PEOPLE = """
+import json
+from django.contrib.auth.models import User
+from rest_framework_simplejwt.tokens import RefreshToken
+from workflows.models import Customer, Membership
+tokens = {}
+for name, slug in (("ann", "acme"), ("bob", "other")):
+    customer, _ = Customer.objects.get_or_create(slug=slug, defaults={"name": slug.title()})
+    user = User.objects.create_user(name, password="correct horse battery")
+    Membership.objects.create(user=user, customer=customer, role="viewer")
+    tokens[name] = str(RefreshToken.for_user(user).access_token)
+print(json.dumps(tokens))
+"""
+WAITING = {"name": "waiting", "states": [{"name": "Hold", "type": "WaitForSignal", "signal": "go", "end": True}]}
+
+
+class House:
+    """``ann`` is a viewer of the customer whose executions the tests start, ``bob`` one of another."""
+
+    def __init__(self, home: Path) -> None:
+        self.installation = Installation(home, HOST="127.0.0.1", LOG_LEVEL="info")
+        self.tokens: dict[str, str] = {}
+
+    def open(self) -> None:
+        """Start the database and let the people in."""
+        self.installation.__enter__()
+        said = self.installation._run("manage.py", "shell", "--no-imports", "-c", PEOPLE)
+        self.tokens = json.loads(said.strip().splitlines()[-1])
+
+    def close(self) -> None:
+        """End everything."""
+        self.installation.__exit__()
+
+    @contextmanager
+    def web(self, **settings: str) -> Iterator["Web"]:
+        """A web process, while the block runs."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        process = self.installation.start("web", PORT=str(port), **settings)
+        web = Web(port, process, self.tokens)
+        eventually("the web process answers", web.answers, within=60)
+        try:
+            yield web
+        finally:
+            process.kill()
+            process.wait()
+
+    def execution(self) -> str:
+        """A new execution that waits; no worker runs."""
+        return self.installation.submit(WAITING)[0]
+
+    def database(self) -> psycopg.Connection[Any]:
+        """A connection of one's own in autocommit."""
+        return psycopg.connect(self.installation.postgres.url, autocommit=True)
+
+    def say(self, execution: str, *messages: str, level: str = "info", node: str = "Hold", event: str = "") -> None:
+        """Write lines and commit them."""
+        with self.database() as connection:
+            say(connection, execution, *messages, level=level, node=node, event=event)
+
+    def finish(self, execution: str, status: str = "success") -> None:
+        """Let the execution have ended."""
+        with self.database() as connection:
+            connection.execute(
+                "UPDATE workflows_execution SET status = %s, ended_at = now() WHERE id = %s", (status, execution)
+            )
+
+
+def say(
+    connection: psycopg.Connection[Any],
+    execution: str,
+    *messages: str,
+    level: str = "info",
+    node: str = "Hold",
+    event: str = "",
+    fields: dict[str, Any] | None = None,
+) -> None:
+    """Write lines on a connection, whose transaction may go on."""
+    connection.cursor().executemany(
+        "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message, fields) "
+        "VALUES (%s, %s, %s, %s, %s, %s::jsonb)",
+        [(execution, node, level, event, message, json.dumps(fields) if fields else None) for message in messages],
+    )
+
+
+class Web:
+    """A web process and the way to its sockets."""
+
+    def __init__(self, port: int, process: "subprocess.Popen[bytes]", tokens: dict[str, str]) -> None:
+        self.port = port
+        self.process = process
+        self.url = f"http://127.0.0.1:{port}"
+        self.tokens = tokens
+
+    def answers(self) -> bool:
+        """Whether it serves."""
+        try:
+            return httpx.get(f"{self.url}/health/live", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def address(self, execution: str, **query: str) -> str:
+        """Where its live log is."""
+        return f"ws://127.0.0.1:{self.port}/ws/executions/{execution}/logs?{httpx.QueryParams(query)}"
+
+    def follow(self, execution: str, *, person: str | None = "ann", **query: Any) -> ClientConnection:
+        """A socket; options of ``connect`` go by ``options``."""
+        options = query.pop("options", {})
+        headers = {"Authorization": f"Bearer {self.tokens[person]}"} if person else {}
+        headers |= options.pop("headers", {})
+        socket: ClientConnection = connect(self.address(execution, **query), additional_headers=headers, **options)
+        return socket
+
+    def rest(self, path: str, person: str = "ann") -> httpx.Response:
+        """GET a path."""
+        return httpx.get(f"{self.url}{path}", headers={"Authorization": f"Bearer {self.tokens[person]}"}, timeout=20)
+
+
+def frames(socket: ClientConnection, *, until: str = "", kind: str = "", within: float = 15) -> list[dict[str, Any]]:
+    """The frames that come until a log frame says ``until``, or one of ``kind`` came."""
+    found: list[dict[str, Any]] = []
+    deadline = time.monotonic() + within
+    while True:
+        left = deadline - time.monotonic()
+        assert left > 0, f"not within {within} s: {until or kind}; came: {found[-5:]}"
+        try:
+            message = json.loads(socket.recv(timeout=left))
+        except TimeoutError:
+            continue
+        found.extend(message if isinstance(message, list) else [message])
+        if any((until and frame.get("message") == until) or frame["type"] == kind for frame in found):
+            return found
+
+
+def said(found: list[dict[str, Any]]) -> list[str]:
+    """The messages of the log frames."""
+    return [frame["message"] for frame in found if frame["type"] == "log"]
