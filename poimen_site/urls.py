@@ -5,13 +5,12 @@ The bare paths belong to the REST API (contract-rest-api 1); there is no trailin
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from poimen_site import health
 from poimen_site.auth import RefreshView, SignInView, admin_login
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("poimen_site.pages.urls")),
     path("admin/login/", admin_login),
     path("admin/", admin.site.urls),
     path("auth/token", SignInView.as_view()),

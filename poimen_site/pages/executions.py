@@ -1,0 +1,145 @@
+"""``/ui/executions``: the list with its filters, and the page of one run."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from poimen_site.pages.figures import FAILED, OPEN
+from poimen_site.pages.gates import open_gates
+from poimen_site.pages.log_text import log_lines
+from poimen_site.pages.timeline import timeline_of
+from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
+from workflows import secrets
+from workflows.api.executions import current_states_of, executions_of
+from workflows.api.states import cursors_of, run_body
+from workflows.models import Execution, ExecutionStatus, StateRun, Workflow
+from workflows.models.execution import TERMINAL
+from workflows.submission import parsed_spec
+
+PAGE = 25
+GROUPS = {"open": OPEN, "failures": FAILED}
+CHOICES = [("open", "open (any)"), ("failures", "failed (any)"), *ExecutionStatus.choices]
+GATES_SHOWN = 20
+CHILDREN_SHOWN = 50
+WORKFLOWS_OFFERED = 200
+
+
+@page
+def execution_list(request: HttpRequest, visitor: Visitor) -> HttpResponseBase:
+    """Draw the list: newest first, by ``status``, ``workflow``, ``q`` (name, id or who started it) and ``page``."""
+    wanted = {key: request.GET.get(key, "").strip() for key in ("status", "workflow", "q")}
+    rows, problem = _filtered(executions_of(visitor.customer), wanted)
+    pages = Paginator(rows, PAGE)
+    shown = pages.get_page(request.GET.get("page"))
+    executions = list(shown.object_list)
+    states = current_states_of([execution for execution in executions if execution.status not in TERMINAL])
+    used = {key: value for key, value in wanted.items() if value}
+    workflows = Workflow.objects.filter(customer=visitor.customer).order_by("name").values_list("pk", "name")
+    context = {
+        "rows": [(execution, states.get(execution.pk, [])) for execution in executions],
+        "shown": shown,
+        "pages": pages,
+        "wanted": wanted,
+        "problem": problem,
+        "is_filtered": bool(used),
+        "query": urlencode(used) + "&" if used else "",
+        "choices": CHOICES,
+        "workflows": [(str(pk), name) for pk, name in workflows[:WORKFLOWS_OFFERED]],
+    }
+    return draw(request, visitor, "ui/executions.html", context)
+
+
+def _filtered(rows: QuerySet[Execution], wanted: dict[str, str]) -> tuple[QuerySet[Execution], str]:
+    """The rows that were asked for, and what of the question could not be understood."""
+    problem = ""
+    if status := wanted["status"]:
+        if status in GROUPS:
+            rows = rows.filter(status__in=GROUPS[status])
+        elif status in ExecutionStatus.values:
+            rows = rows.filter(status=status)
+        else:
+            problem = f"There is no status {status!r}; all are shown."
+    if workflow := wanted["workflow"]:
+        key = _uuid(workflow)
+        rows = rows.none() if key is None else rows.filter(workflow=key)
+        problem = problem if key else f"{workflow!r} is no workflow's id."
+    if text := wanted["q"]:
+        key = _uuid(text)
+        rows = rows.filter(pk=key) if key else rows.filter(name__icontains=text) | rows.filter(created_by=text)
+    return rows, problem
+
+
+@page
+def execution_page(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
+    """Draw a run: what it does, its states, its people and relatives. Its log comes through ``log.js``."""
+    execution = _own(visitor, execution_id)
+    is_over = execution.status in TERMINAL
+    timeline = timeline_of(execution)
+    top = [] if not is_over else [state.name for state in parsed_spec(execution.spec).states]
+    relatives = executions_of(visitor.customer)
+    context: dict[str, Any] = {
+        "execution": execution,
+        "is_over": is_over,
+        "timeline": timeline,
+        "rerun_from": [name for name in top if timeline.has(name)] if visitor.may_operate else [],
+        "gates": [] if is_over else open_gates(visitor, most=GATES_SHOWN, execution=execution.pk),
+        "signals": [] if is_over else _awaited_signals(execution),
+        "children": relatives.filter(parent=execution.pk).order_by("created_at", "pk")[:CHILDREN_SHOWN],
+        "continued_as": relatives.filter(continued_from=execution.pk).first(),
+        "reruns": relatives.filter(rerun_of=execution.pk).order_by("created_at")[:CHILDREN_SHOWN],
+        "inputs": secrets.mask(execution.inputs),
+        "output": secrets.mask(execution.output),
+        "error": secrets.mask(execution.error),
+        "may_pause": not is_over and execution.pause_requested_at is None and execution.cancel_requested_at is None,
+        "may_resume": not is_over and execution.pause_requested_at is not None,
+        "may_cancel": not is_over and execution.cancel_requested_at is None,
+    }
+    return draw(request, visitor, "ui/execution.html", context)
+
+
+@page
+def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_id: int) -> HttpResponseBase:
+    """Draw input, output and error of one attempt: a fragment that opens inside the timeline."""
+    execution = _own(visitor, execution_id)
+    run = StateRun.objects.select_related("branch").filter(execution=execution.pk, pk=run_id).first()
+    if run is None:
+        raise Http404("Attempt not found")
+    return draw(request, visitor, "ui/run_details.html", {"run": run_body(run), "row": run})
+
+
+@page
+def log_file(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
+    """Stream the whole log as plain text, a line each."""
+    execution = _own(visitor, execution_id)
+    response = StreamingHttpResponse(log_lines(execution.pk), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="execution-{execution.pk}.log"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _own(visitor: Visitor, execution_id: str) -> Execution:
+    key = _uuid(execution_id)
+    rows = Execution.objects.select_related("spec", "workflow", "workflow_version", "parent", "rerun_of")
+    execution = rows.filter(pk=key).first() if key else None
+    if execution is None:
+        raise Http404("Execution not found")
+    own_or_404(visitor, execution.customer_id, "Execution")
+    return execution
+
+
+def _awaited_signals(execution: Execution) -> list[tuple[str, str]]:
+    """``(signal, state)`` of the branches that wait for one somebody may send; approvals are decided by vote."""
+    rows = cursors_of(execution.pk).filter(wait_signal__gt="").exclude(wait_signal__startswith="approval:")
+    return [(branch.wait_signal, branch.state) for branch in rows[:GATES_SHOWN]]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

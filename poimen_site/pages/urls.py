@@ -1,0 +1,29 @@
+"""The paths of the pages: home, and everything else under ``/ui/`` since the bare paths belong to REST."""
+
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import path
+
+from poimen_site.pages import executions, home, signing, workflows
+from poimen_site.pages.visitor import Visitor, page
+
+
+@page
+def nothing_here(request: HttpRequest, visitor: Visitor, rest: str) -> HttpResponseBase:
+    """Any other address below ``/ui/``."""
+    raise Http404("There is no such page")
+
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("ui/sign-in", signing.sign_in, name="sign-in"),
+    path("ui/sign-out", signing.sign_out, name="sign-out"),
+    path("ui/customer", signing.switch_customer, name="switch-customer"),
+    path("ui/workflows", workflows.workflow_list, name="workflows"),
+    path("ui/workflows/<str:workflow_id>", workflows.workflow_page, name="workflow"),
+    path("ui/executions", executions.execution_list, name="executions"),
+    path("ui/executions/<str:execution_id>", executions.execution_page, name="execution"),
+    path("ui/executions/<str:execution_id>/runs/<int:run_id>", executions.run_details, name="run-details"),
+    path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
+    path("ui/<path:rest>", nothing_here),
+]

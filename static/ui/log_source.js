@@ -1,0 +1,105 @@
+// Where lines come from: pages over REST up to now, then the socket; without the socket REST again, every second.
+// One cursor goes through both, so no line is missed and none comes twice. It says honestly how it is connected.
+import { customer, request } from "./rest.js";
+
+const PAGE = 10000;
+const FIRST_PAGE = 500; // small, so that something is there at once
+const POLL = 1000;
+const RETRY = [1000, 2000, 5000, 10000, 20000];
+const SILENCE = 45000; // after which a socket is taken for dead
+const GONE = new Set([4401, 4403, 4404]);
+
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+export class LogSource {
+  // take(entries), changed() for states, said(tone, text) for the connection; over() tells whether the run has ended.
+  constructor(execution, { take, changed, said, over }) {
+    Object.assign(this, { execution, take, changed, said, over, cursor: "", failures: 0, socketFailures: 0, ended: false, stopped: false, nextSocket: 0 });
+  }
+
+  async run() {
+    this.said("wait", "Loading");
+    while (!(await this.catchUp())) await this.wait();
+    while (!this.ended && !this.stopped) {
+      if (Date.now() >= this.nextSocket) await this.listen();
+      if (this.ended || this.stopped) break;
+      const isRead = await this.catchUp();
+      await this.changed();
+      if (isRead && this.over()) {
+        await this.catchUp(); // what was said between the last page and the end
+        this.ended = true;
+      } else await this.wait();
+    }
+    if (!this.stopped) this.said("idle", "Complete");
+  }
+
+  // Reads pages until there are no more; returns false if it could not.
+  async catchUp() {
+    try {
+      for (let more = true; more; ) {
+        const query = new URLSearchParams({ level: "debug", limit: this.cursor ? PAGE : FIRST_PAGE });
+        if (this.cursor) query.set("after", this.cursor);
+        const page = await request("GET", `/executions/${this.execution}/logs?${query}`);
+        if (page.next) this.cursor = page.next;
+        if (page.logs.length) this.take(page.logs);
+        more = page.more;
+      }
+      this.failures = 0;
+      if (this.nextSocket > Date.now()) this.said("wait", "Asking every second");
+      return true;
+    } catch (error) {
+      if ([401, 403, 404].includes(error.status)) {
+        this.stopped = true;
+        this.said("bad", error.message);
+        return true;
+      }
+      this.failures += 1;
+      this.said("bad", `No connection; trying again (${this.failures})`);
+      return false;
+    }
+  }
+
+  wait() {
+    return pause(this.failures ? RETRY[Math.min(this.failures, RETRY.length) - 1] : POLL);
+  }
+
+  // Follows over the socket; resolves when that has ended, one way or the other.
+  listen() {
+    return new Promise((done) => {
+      const query = new URLSearchParams({ level: "debug" });
+      if (this.cursor) query.set("after", this.cursor);
+      if (customer()) query.set("customer", customer());
+      const scheme = location.protocol === "https:" ? "wss" : "ws";
+      const socket = new WebSocket(`${scheme}://${location.host}/ws/executions/${this.execution}/logs?${query}`);
+      let heard = Date.now();
+      const watch = setInterval(() => {
+        if (!navigator.onLine || Date.now() - heard > SILENCE) socket.close();
+      }, 1000);
+      const lost = () => socket.close();
+      addEventListener("offline", lost, { once: true });
+      socket.onopen = () => {
+        this.socketFailures = 0;
+        this.said("good", "Live");
+      };
+      socket.onmessage = ({ data }) => {
+        heard = Date.now();
+        const frame = JSON.parse(data);
+        if (frame.cursor) this.cursor = frame.cursor;
+        if (frame.type === "log") this.take([frame]);
+        else if (frame.type === "state") this.changed();
+        else if (frame.type === "end") {
+          this.ended = true;
+          this.changed();
+        }
+      };
+      socket.onclose = ({ code }) => {
+        clearInterval(watch);
+        removeEventListener("offline", lost);
+        if (GONE.has(code)) this.socketFailures = RETRY.length; // REST will say what is wrong
+        this.nextSocket = Date.now() + RETRY[Math.min(this.socketFailures, RETRY.length - 1)];
+        this.socketFailures += 1;
+        done();
+      };
+    });
+  }
+}
