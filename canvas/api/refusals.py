@@ -5,26 +5,15 @@ Owns that mapping and nothing else.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 
 from canvas.api.bodies import WORKFLOW
 from canvas.changes import NAME_REQUIRED, InvalidField
 from canvas.saving import NotValid, VersionConflict, WorkflowNotFound
-from workflows.api.requests import Conflict, not_found
+from workflows.api.requests import Conflict, Unprocessable, explained, not_found
 from workflows.errors import LimitExceeded
 from workflows.submission import IdempotencyConflict
-
-Answer = TypeVar("Answer", bound=APIException)
-
-
-class Unprocessable(APIException):
-    """422: the request is well formed, but the canvas has errors; ``details`` lists them."""
-
-    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
-    default_code = "invalid_workflow"
 
 
 class FieldRefused(ParseError):
@@ -35,14 +24,7 @@ def refused_field(field: str, message: str) -> FieldRefused:
     """Return the 400 for one field."""
     # The sentence for a missing name is fixed; every other one names its field.
     error = message if message == NAME_REQUIRED else f"{field}: {message}"
-    return _explained(FieldRefused(), error, {field: message})
-
-
-def _explained(answer: Answer, error: str, details: Any) -> Answer:
-    # Not through the constructor, which makes text of every number.
-    body: Any = {"error": error, "details": details}
-    answer.detail = body
-    return answer
+    return explained(FieldRefused(), error, {field: message})
 
 
 @contextmanager
@@ -55,9 +37,9 @@ def answered() -> Iterator[None]:
     except InvalidField as refused:
         raise refused_field(refused.field, str(refused)) from None
     except NotValid as refused:
-        raise _explained(Unprocessable(), f"{refused}.", refused.report["errors"]) from None
+        raise explained(Unprocessable(), f"{refused}.", refused.report["errors"]) from None
     except VersionConflict as conflict:
-        raise _explained(Conflict(), f"{conflict}.", {"version": conflict.current}) from None
+        raise explained(Conflict(), f"{conflict}.", {"version": conflict.current}) from None
     except IdempotencyConflict as conflict:
         raise Conflict(f"{conflict}.") from None
     except LimitExceeded as refused:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from rest_framework import serializers, status
-from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,12 +13,8 @@ from canvas.json_values import first_fault
 from canvas.starting import start_workflow
 from workflows.access import actor_of, customer_of, role_required
 from workflows.api.executions import execution_body, executions_of, list_bodies
-from workflows.api.requests import checked, paged
+from workflows.api.requests import MAX_PRIORITY, checked, idempotency_key, paged
 from workflows.models import ExecutionStatus, Role
-
-IDEMPOTENCY_HEADER = "Idempotency-Key"
-MAX_KEY_LENGTH = 255
-MAX_PRIORITY = 1_000
 
 
 class Execute(APIView):
@@ -41,7 +36,7 @@ class Execute(APIView):
                 customer_of(request),
                 inputs=inputs,
                 priority=priority,
-                idempotency_key=_idempotency_key(request),
+                idempotency_key=idempotency_key(request),
                 by=actor_of(request),
             )
         return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
@@ -83,12 +78,3 @@ def _start_request(fields: Any) -> tuple[dict[str, Any], int]:
         where, _, what = fault.partition(" ")
         raise refused_field(where, what)
     return inputs or {}, priority or 0
-
-
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get(IDEMPOTENCY_HEADER)
-    if key is None:
-        return None
-    if not key.strip() or len(key) > MAX_KEY_LENGTH or not key.isprintable():
-        raise ParseError(f"{IDEMPOTENCY_HEADER}: expected 1 to {MAX_KEY_LENGTH} printable characters")
-    return key

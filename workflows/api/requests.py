@@ -17,6 +17,7 @@ from workflows.engine.json_text import dumps
 from workflows.errors import PermanentError
 
 Row = TypeVar("Row", bound=Model)
+Answer = TypeVar("Answer", bound=APIException)
 
 # What a 404 names.
 EXECUTION, APPROVAL = "Execution", "Approval"
@@ -24,6 +25,9 @@ NO_OBJECT = "The body must be a JSON object."
 MAX_LIMIT = 100
 MAX_PAGE = 100_000
 MAX_REASON = 4000
+MAX_PRIORITY = 1_000
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+MAX_KEY_LENGTH = 255
 
 
 class Conflict(APIException):
@@ -32,6 +36,13 @@ class Conflict(APIException):
     status_code = status.HTTP_409_CONFLICT
     default_detail = "this is not possible now"
     default_code = "conflict"
+
+
+class Unprocessable(APIException):
+    """422: the request is well formed, but what it asks to run has errors; ``details`` lists them."""
+
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_code = "invalid_workflow"
 
 
 class Strict(serializers.Serializer[Any]):
@@ -98,6 +109,26 @@ class JsonValue(serializers.JSONField):
         return data
 
 
+class JsonObject(JsonValue):
+    """A JSON object."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return ``data`` as it is; raises ``ValidationError`` for anything but an object."""
+        if not isinstance(data, Mapping):
+            raise serializers.ValidationError("expected an object")
+        return super().to_internal_value(data)
+
+
+class WholeNumber(serializers.IntegerField):
+    """A whole number in a body; text with digits is none."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """Return ``data``; raises ``ValidationError`` for anything but a whole number within its bounds."""
+        if isinstance(data, bool) or not isinstance(data, int):
+            raise serializers.ValidationError("expected a whole number")
+        return super().to_internal_value(data)
+
+
 class Reason(Strict):
     """The body of requests that may say why."""
 
@@ -119,6 +150,24 @@ def checked(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[st
     form.is_valid(raise_exception=True)
     values: dict[str, Any] = form.validated_data
     return values
+
+
+def explained(answer: Answer, error: str, details: Any) -> Answer:
+    """Return ``answer`` with ``{"error", "details"}`` as its body."""
+    # Not through the constructor, which makes text of every number.
+    body: Any = {"error": error, "details": details}
+    answer.detail = body
+    return answer
+
+
+def idempotency_key(request: Request) -> str | None:
+    """Return the header ``Idempotency-Key``, None without one; raises ``ParseError`` (400) for what cannot be a key."""
+    key = request.headers.get(IDEMPOTENCY_HEADER)
+    if key is None:
+        return None
+    if not key.strip() or len(key) > MAX_KEY_LENGTH or not key.isprintable():
+        raise ParseError(f"{IDEMPOTENCY_HEADER}: expected 1 to {MAX_KEY_LENGTH} printable characters")
+    return key
 
 
 def not_found(thing: str) -> NotFound:

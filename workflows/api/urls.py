@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workflows.api import activities, api_keys, approvals, execution_views, logs, states
+from workflows.api import activities, api_keys, approvals, audit, execution_views, logs, specs, states
 
 urlpatterns = [
     path("executions", execution_views.ExecutionList.as_view()),
@@ -17,9 +17,12 @@ urlpatterns = [
     path("api-keys", api_keys.ApiKeyList.as_view()),
     path("api-keys/<str:key_id>", api_keys.ApiKeyDetail.as_view()),
     path("activities", activities.ActivityList.as_view()),
+    path("audit", audit.AuditTrail.as_view()),
     path("approvals", approvals.ApprovalList.as_view()),
     path("approvals/stats", approvals.ApprovalStatistics.as_view()),
     path("approvals/<str:gate_id>", approvals.ApprovalDetail.as_view()),
     path("approvals/<str:gate_id>/approve", approvals.Approve.as_view()),
     path("approvals/<str:gate_id>/reject", approvals.Reject.as_view()),
+    path("specs/validate", specs.SpecValidation.as_view()),
+    path("specs/execute", specs.SpecExecution.as_view()),
 ]
