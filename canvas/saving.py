@@ -19,6 +19,7 @@ from canvas.nodes import fill_nodes
 from canvas.problems import report_of
 from canvas.relations import keep_relations
 from canvas.sealing import masked_secrets, seal_canvas
+from workflows import audit
 from workflows.models import Customer, Workflow, WorkflowStatus, WorkflowVersion
 from workflows.spec.report import counted
 from workflows.submission import checksum_of, store_spec
@@ -96,13 +97,14 @@ def update_workflow(
         return _write(workflow, customer, wanted, by)
 
 
-def delete_workflow(workflow_id: UUID, customer: Customer) -> None:
+def delete_workflow(workflow_id: UUID, customer: Customer, *, by: str | None = None) -> None:
     """Delete the workflow with its versions and relations; executions stay, without it. Raises WorkflowNotFound."""
     with transaction.atomic():
         workflow = Workflow.objects.select_for_update().filter(pk=workflow_id, customer=customer).first()
         if workflow is None:
             raise WorkflowNotFound(str(workflow_id))
         workflow.delete()
+        _audit("deleted", workflow_id, workflow, by)
 
 
 def compile_for(customer: Customer, name: str, nodes: object, edges: object) -> Compiled:
@@ -146,7 +148,20 @@ def _write(workflow: Workflow, customer: Customer, changes: Changes, by: str) ->
         created_by=by,
     )
     keep_relations(workflow, compiled.canvas.edges, reason=changes.reason, by=by)
+    _audit("created" if workflow.version == 1 else "saved", workflow.pk, workflow, by, checksum=version.checksum)
     return version
+
+
+def _audit(what: str, pk: UUID, workflow: Workflow, by: str | None, **details: Any) -> None:
+    """Record a save or deletion, the last thing in its transaction; ``by`` None: whoever sent the request."""
+    audit.record(
+        workflow.customer_id,
+        f"workflow.{what}",
+        target=("workflow", pk),
+        actor=by,
+        workflow=pk,
+        details={"name": workflow.name, "version": workflow.version, "status": workflow.status, **details},
+    )
 
 
 def _starts_workflows(nodes: object) -> bool:

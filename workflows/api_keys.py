@@ -7,10 +7,13 @@ import hashlib
 import secrets as random
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
 from django.db.models import OuterRef, Q, Subquery
 
+from workflows import audit
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
 
 KEY_START = "pk_"
@@ -56,17 +59,19 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """Make a key; returns its row and its text, which is known at this moment only."""
     text = KEY_START + random.token_urlsafe(32)
-    key = ApiKey.objects.create(
-        customer=customer,
-        user=user,
-        name=name,
-        prefix=text[:SHOWN_LENGTH],
-        digest=digest_of(text),
-        scopes=sorted(scopes, key=list(Scope).index),
-        role=role,
-        expires_at=expires_at,
-        created_by=by,
-    )
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            customer=customer,
+            user=user,
+            name=name,
+            prefix=text[:SHOWN_LENGTH],
+            digest=digest_of(text),
+            scopes=sorted(scopes, key=list(Scope).index),
+            role=role,
+            expires_at=expires_at,
+            created_by=by,
+        )
+        _audit(key, "created", by, role=str(role), scopes=list(key.scopes), user=user.get_username() if user else None)
     return key, text
 
 
@@ -115,9 +120,17 @@ def role_of(key: ApiKey) -> Role:
 
 def revoke(key: ApiKey, *, by: str) -> ApiKey:
     """End a key for good; what was revoked before stays as it was."""
-    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC), revoked_by=by)
+    with transaction.atomic():
+        if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC), revoked_by=by):
+            _audit(key, "revoked", by)
     key.refresh_from_db()
     return key
+
+
+def _audit(key: ApiKey, what: str, by: str, **details: Any) -> None:
+    """Record what was done to a key; the last thing in its transaction."""
+    named = {"name": key.name, "prefix": key.prefix, **details}
+    audit.record(key.customer_id, f"api_key.{what}", target=("api_key", key.pk), actor=by, details=named)
 
 
 def _moment(moment: datetime) -> str:

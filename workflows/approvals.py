@@ -16,7 +16,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection, transaction
 from django.db.models import Avg, Count, F, Q
 
-from workflows import access, control
+from workflows import access, audit, control
 from workflows.activities.context import Identity
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.errors import Canceled, InvalidInput
@@ -123,6 +123,7 @@ def vote(
             _decide(gate, GateStatus.EXPIRED, moment)
         elif gate.status == GateStatus.PENDING:
             _count(gate, user, approve=approve, reason=reason, moment=moment)
+            _audit(gate, "approved" if approve else "rejected", user.get_username(), reason)
             return gate
     # Said only after the commit, which may have expired the gate.
     if gate.status == GateStatus.EXPIRED:
@@ -219,10 +220,26 @@ def _decide(gate: ApprovalGate, status: GateStatus, moment: datetime, *, reason:
             },
             dedupe_key=gate.signal_name,
             by=by,
+            is_audited=False,
         )
     except control.NotPossible:
         # The execution ended while its gate was still open: nobody waits, and the gate's own row keeps the decision.
-        return
+        pass
+    if status == GateStatus.EXPIRED:
+        _audit(gate, "expired", "", reason)
+
+
+def _audit(gate: ApprovalGate, what: str, by: str, reason: str) -> None:
+    """Record a vote, or that time ran out, and where the gate stands then; the last thing in its transaction."""
+    audit.record(
+        gate.customer_id,
+        f"approval.{what}",
+        target=("approval", gate.pk),
+        actor=by,
+        execution=gate.execution_id,
+        workflow=Execution.objects.values_list("workflow_id", flat=True).get(pk=gate.execution_id),
+        details={"subject": gate.subject, "state": gate.state, "gate": gate.status, "reason": reason},
+    )
 
 
 def _outcome(gate: ApprovalGate) -> Outcome:

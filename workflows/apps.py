@@ -11,5 +11,7 @@ class WorkflowsConfig(AppConfig):
     def ready(self) -> None:
         """Register the built-in activities."""
         from workflows import activities
+        from workflows.audit import administration
 
         activities.load_builtin()
+        administration.listen()

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from workflows import secrets
+from workflows import audit, secrets
 from workflows.engine import hints
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.models import (
@@ -59,6 +59,7 @@ def request_cancel(execution_id: UUID, *, by: str, reason: str = "") -> Executio
         with connection.cursor() as cursor:
             stop_branches(cursor, execution.pk, "cancel")
             finish_if_stopped(cursor, execution.pk)
+        _audit(execution, "cancelled", by, reason=reason)
     return Execution.objects.get(pk=execution_id)
 
 
@@ -91,6 +92,7 @@ def request_pause(execution_id: UUID, *, by: str, reason: str = "") -> Execution
             )
             with connection.cursor() as cursor:
                 settle_status(cursor, execution.pk)
+            _audit(execution, "paused", by, reason=reason)
     return Execution.objects.get(pk=execution_id)
 
 
@@ -117,6 +119,7 @@ def request_resume(execution_id: UUID, *, by: str, reason: str = "") -> Executio
         with connection.cursor() as cursor:
             settle_status(cursor, execution.pk)
             hints.notify_ready(cursor)
+        _audit(execution, "resumed", by, reason=reason)
     return Execution.objects.get(pk=execution_id)
 
 
@@ -127,10 +130,12 @@ def send_signal(
     *,
     dedupe_key: str | None = None,
     by: str = "",
+    is_audited: bool = True,
 ) -> tuple[Signal, bool]:
     """Give the execution a signal; it waits until a branch asks for it. Returns it and whether it is new.
 
-    With a ``dedupe_key`` the same signal sent twice arrives once. Raises :class:`NotPossible` after the end.
+    With a ``dedupe_key`` the same signal sent twice arrives once. ``is_audited`` is off for a signal that tells of
+    an act which leaves a record of its own. Raises :class:`NotPossible` after the end.
     """
     with transaction.atomic():
         execution = _locked(execution_id)
@@ -160,6 +165,8 @@ def send_signal(
             "signal.received",
             f"signal {name} received" + (f" from {by}" if by else ""),
         )
+        if is_audited:
+            _audit(execution, "signalled", by, signal=name)
     return signal, True
 
 
@@ -322,6 +329,19 @@ def _locked(execution_id: UUID) -> Execution:
 def _refuse_ended(execution: Execution, what: str) -> None:
     if execution.status in TERMINAL:
         raise NotPossible(f"the execution has ended ({execution.status}) and cannot be {what}")
+
+
+def _audit(execution: Execution, what: str, by: str, **details: Any) -> None:
+    """Record what was asked for; the last thing in its transaction."""
+    audit.record(
+        execution.customer_id,
+        f"execution.{what}",
+        target=("execution", execution.pk),
+        actor=by,
+        execution=execution.pk,
+        workflow=execution.workflow_id,
+        details={key: value for key, value in details.items() if value},
+    )
 
 
 def _say(execution: Execution, level: str, event: str, message: str, **fields: Any) -> None:

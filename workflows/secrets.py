@@ -20,6 +20,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -155,7 +156,8 @@ def write_secret(
     row.customer_id = _id_of(customer)
     row.name, row.expires_at = name, expires_at
     row.digest, row.ciphertext = _digest(value), _fernet().encrypt(_canonical(value))
-    row.save()
+    with transaction.atomic():  # the audit trail records it along
+        row.save()
     return row
 
 

@@ -6,12 +6,13 @@ One statement writes the execution, its root branch and the hint; there is no mo
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from workflows import secrets
+from workflows import audit, secrets
 from workflows.engine import hints
 from workflows.engine.json_text import dumps
 from workflows.engine.program import compile_program, walk_bodies
@@ -158,7 +159,9 @@ def start_execution(
     :class:`IdempotencyConflict` if that one had another spec or other inputs. Secret-named inputs are sealed.
     """
     request_hash = checksum_of([spec.checksum, inputs, priority]) if idempotency_key else ""
-    with connection.cursor() as cursor:
+    # What Poimen starts by itself is no decision of anybody: it leaves no record and needs no transaction of its own.
+    together = transaction.atomic(savepoint=False) if created_by else nullcontext()
+    with together, connection.cursor() as cursor:
         made = insert_execution(
             cursor,
             customer=customer.pk,
@@ -173,6 +176,11 @@ def start_execution(
             idempotency_key=idempotency_key,
             request_hash=request_hash,
         )
+        if made is not None and created_by:
+            _audit_start(
+                "started", customer.pk, made[0], workflow.pk if workflow else None, created_by, name=name,
+                version=version.version if version else None,
+            )  # fmt: skip
     if made is None:
         known = Execution.objects.get(customer=customer, idempotency_key=idempotency_key)
         if known.request_hash != request_hash:
@@ -279,7 +287,24 @@ def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: st
                 execution=made[0],
                 branch=made[1],
             )
+        _audit_start(
+            "rerun", source.customer_id, made[0], source.workflow_id, by, name=source.name, rerunOf=str(source.pk),
+            fromState=from_state,
+        )  # fmt: skip
     return Execution.objects.get(pk=made[0])
+
+
+def _audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | None, by: str, **details: Any) -> None:
+    """Record a start; the last thing in its transaction."""
+    audit.record(
+        customer,
+        f"execution.{what}",
+        target=("execution", execution),
+        actor=by,
+        execution=execution,
+        workflow=workflow,
+        details={key: value for key, value in details.items() if value is not None},
+    )
 
 
 def _first_run_of(cursor: Any, execution: UUID, state: str) -> int:
