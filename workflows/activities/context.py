@@ -26,6 +26,16 @@ class Report:
     percent: float | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    @property
+    def event(self) -> str:
+        """What kind of line of the log it becomes."""
+        return "activity.log" if self.percent is None else "activity.progress"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The fields of that line."""
+        return dict(self.fields) if self.percent is None else {**self.fields, "percent": self.percent}
+
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
@@ -120,7 +130,10 @@ class ActivityContext:
         self.log("error", message, **fields)
 
     def progress(self, percent: float, message: str = "") -> None:
-        """Tell how far the activity is (0-100); also counts as a heartbeat."""
+        """Tell how far the activity is (0-100); also counts as a heartbeat.
+
+        As often as it likes: four times a second at most, and in the end, the newest is written to the live log.
+        """
         self._sink(Report("info", message, percent=min(100.0, max(0.0, percent))))
 
     @property

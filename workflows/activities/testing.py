@@ -42,6 +42,34 @@ async def sleep(input: SleepInput, context: ActivityContext) -> SleepOutput:
     return SleepOutput(slept=round(time.monotonic() - began, 3))
 
 
+class TalkInput(Fields):
+    """What to say, and how fast."""
+
+    lines: int = Field(ge=0, le=1_000_000, description="How many lines to write to the log")
+    per_second: float = Field(default=10, gt=0, le=10_000, description="How many of them in a second")
+    progress: bool = Field(default=False, description="Whether to tell the progress with every line as well")
+
+
+class TalkOutput(Fields):
+    """What was said."""
+
+    said: int = Field(description="How many lines were written")
+
+
+@activity("TalkActivity", category="testing", timeout="24h", isolation="async", internal=True)
+async def talk(input: TalkInput, context: ActivityContext) -> TalkOutput:
+    """Writes lines to the log, numbered from 1, each with the moment it was said (seconds since 1970)."""
+    began = time.monotonic()
+    for number in range(1, input.lines + 1):
+        early = began + number / input.per_second - time.monotonic()
+        if early > 0.001:
+            await asyncio.sleep(early)
+        context.info(f"line {number}", number=number, saidAt=time.time())
+        if input.progress:
+            context.progress(100 * number / input.lines, f"{number} of {input.lines}")
+    return TalkOutput(said=input.lines)
+
+
 class FailInput(Fields):
     """How to fail."""
 

@@ -230,7 +230,9 @@ class Driver:
         resumed: Resumption | None, signal: waits.TakenSignal | None,
     ) -> Finished:  # fmt: skip
         def keep(report: Report) -> None:
-            line.log(report.level, "activity.log", report.message, **report.fields)
+            if report.percent is not None and line.logs and line.logs[-1]["event"] == report.event:
+                line.logs.pop()  # all of it is written with the result: of progress, the newest says enough
+            line.log(report.level, report.event, report.message, **report.content)
 
         context = ActivityContext(
             line.identity,

@@ -13,21 +13,20 @@ from typing import Any
 
 from django.conf import settings
 
-from workflows import secrets
-from workflows.activities.context import ActivityContext, Report
+from workflows.activities.context import ActivityContext
 from workflows.activities.registry import Activity
 from workflows.engine import outcomes, waits
 from workflows.engine.driver import Finished, Launch
 from workflows.engine.line import Line
 from workflows.engine.process_pool import ProcessPool
-from workflows.engine.store import Stopping, Store
+from workflows.engine.reports import Outbox, Reports
+from workflows.engine.store import Store
 from workflows.errors import ActivityError, ActivityTimeout, Canceled, WorkflowError
 from workflows.spec.durations import format_duration
 
 log = logging.getLogger(__name__)
 
 CANCEL_PATIENCE_SECONDS = 4.0
-_LOG_FLUSH_SECONDS = 0.2
 
 
 class _TooLate(Exception):
@@ -55,6 +54,7 @@ class Launcher:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._processes = ProcessPool(settings.POIMEN_ACTIVITY_PROCESSES)
+        self._outbox = Outbox(self._store, self._loop)
         self._beating = self._loop.create_task(self._beat_forever())
         self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
@@ -82,8 +82,7 @@ class Launcher:
             stop.set()
 
     async def _attend(self, line: Line, activity: Activity, parameters: Any, run: Launch, stop: asyncio.Event) -> None:
-        reports = _Reports(self._store, line)
-        flusher = self._loop.create_task(reports.flush_forever())
+        reports = self._outbox.open(line)
         work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
         output: Any = None
         error: BaseException | None = None
@@ -99,10 +98,7 @@ class Launcher:
             error = failure
         except Exception as failure:
             error = failure
-        flusher.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await flusher
-        await reports.flush()
+        await self._outbox.end(reports)
         self._tasks.pop(id(line), None)
         line.on_stop = None
         self._done(
@@ -116,7 +112,7 @@ class Launcher:
         activity: Activity,
         parameters: Any,
         run: Launch,
-        reports: "_Reports",
+        reports: Reports,
     ) -> Any:
         if activity.isolation == "process":
             return await self._processes.run(
@@ -143,7 +139,7 @@ class Launcher:
             # Either would end the loop, and every other activity with it.
             raise outcomes.failure_of(error) from error
 
-    async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: "_Reports", stop: asyncio.Event) -> Any:
+    async def _in_time(self, work: "asyncio.Task[Any]", run: Launch, reports: Reports, stop: asyncio.Event) -> Any:
         """The result of ``work``; raises :class:`_TooLate` past its timeout or its heartbeat's silence.
 
         Raises :class:`_Asked` once ``stop`` is set.
@@ -189,53 +185,9 @@ class Launcher:
             if attending:
                 await asyncio.wait([task for task, _ in attending], timeout=1)
             self._beating.cancel()
+            self._outbox.close()
 
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(end(), self._loop).result(timeout=5)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=2)
-
-
-class _Reports:
-    """What one running activity says: written to the log every fifth of a second."""
-
-    def __init__(self, store: Store, line: Line) -> None:
-        self._store = store
-        self._line = line
-        self._waiting: list[dict[str, Any]] = []
-        self.begun = asyncio.Event()
-        self.heard_at = time.monotonic()
-
-    def begin(self) -> None:
-        """The activity starts now: its timeouts do, too."""
-        self.heard_at = time.monotonic()
-        self.begun.set()
-
-    def add(self, report: Report) -> None:
-        """Take a report, from any thread."""
-        self.heard_at = time.monotonic()
-        fields = dict(report.fields)
-        if report.percent is not None:
-            fields["percent"] = report.percent
-        self._waiting.append(
-            {
-                "node_id": self._line.state,
-                "level": report.level,
-                "message": secrets.conceal(report.message, self._line.hidden),
-                "event": "activity.log" if report.percent is None else "activity.progress",
-                "fields": secrets.conceal(fields, self._line.hidden) or None,
-                "logged_at": report.at.isoformat(),
-            }
-        )
-
-    async def flush_forever(self) -> None:
-        while True:
-            await asyncio.sleep(_LOG_FLUSH_SECONDS)
-            await self.flush()
-
-    async def flush(self) -> None:
-        """Write what has gathered; off the loop, which must not wait for the database."""
-        entries, self._waiting = self._waiting, []
-        if entries:
-            with contextlib.suppress(Stopping):
-                await asyncio.to_thread(self._store.append_logs, self._line, entries)

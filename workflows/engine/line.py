@@ -138,7 +138,7 @@ class Line:
             found = self.outputs.get(state)
         return found
 
-    def log(self, level: str, event: str, message: str, **fields: Any) -> None:
+    def log(self, level: str, event: str, message: str, /, **fields: Any) -> None:
         """Add a line to what the next commit writes."""
         self.logs.append(
             {

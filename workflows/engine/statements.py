@@ -340,8 +340,8 @@ SELECT 1 FROM moved
 
 APPEND_LOGS = f"""
 INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message, fields, logged_at)
-SELECT %(execution)s, %(id)s, l.node_id, l.level, l.event, l.message, l.fields, l.logged_at
-FROM jsonb_to_recordset(%(logs)s::jsonb) AS l({LOG_COLUMNS})
+SELECT l.execution_id, l.branch_id, l.node_id, l.level, l.event, l.message, l.fields, l.logged_at
+FROM jsonb_to_recordset(%(logs)s::jsonb) AS l(execution_id uuid, branch_id uuid, {LOG_COLUMNS})
 """
 
 TRANSITIONS = "SELECT COALESCE(sum(seq), 0) FROM workflows_branch WHERE execution_id = %s AND id <> %s"

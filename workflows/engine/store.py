@@ -6,7 +6,7 @@ Waits out a database that is away; refuses to decide anything. Statements are in
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -389,17 +389,11 @@ class Store:
         with self._pool.connection() as connection:
             presence.sign_in(connection, self.owner, kind, **details)
 
-    def append_logs(self, line: Line, entries: Iterable[dict[str, Any]]) -> None:
-        """Write log lines while a state is still running."""
-        self.write(
-            statements.APPEND_LOGS,
-            {
-                "execution": line.execution.id,
-                "id": line.id,
-                "logs": loggable(list(entries)),
-            },
-        )
-        self.log_hints.tell(line.execution.id)
+    def append_logs(self, entries: list[dict[str, Any]]) -> None:
+        """Write log lines of states that still run; each says which execution and branch it is of."""
+        self.write(statements.APPEND_LOGS, {"logs": loggable(entries)})
+        for execution in {entry["execution_id"] for entry in entries}:
+            self.log_hints.tell(UUID(execution))
 
     def _notify_logged(self, executions: list[UUID]) -> None:
         with self._pool.connection() as connection:

@@ -9,7 +9,6 @@ from itertools import islice
 
 from workflows.live.lines import Cursor, Line
 from workflows.live.reading import News
-from workflows.models import ExecutionStatus
 
 WINDOW_LINES = 1_000
 WINDOW_CHARACTERS = 256 * 1024
@@ -94,8 +93,3 @@ class Feed:
                 break
             fresh += 1
         return list(islice(self._window, len(self._window) - fresh, None))
-
-
-def is_terminal(status: str | None) -> bool:
-    """Whether an execution in this status has ended."""
-    return status is not None and ExecutionStatus(status).is_terminal
