@@ -249,13 +249,13 @@ def test_twenty_starts_with_one_key_at_once_are_one_execution() -> None:
 # -- speed ------------------------------------------------------------------------------------------------------
 
 
-def test_a_start_takes_few_queries() -> None:
+def test_a_start_takes_few_queries() -> None:  # two of them are its record in the audit trail
     ann = operator()
     path = f"/workflows/{saved(ann)['id']}/execute"
     post(ann, path)
     with CaptureQueriesContext(connection) as queries:
         assert post(ann, path, {"inputs": {"n": 1}}, HTTP_IDEMPOTENCY_KEY="k").status_code == 201
-    assert len(queries) <= 4, [q["sql"][:100] for q in queries]
+    assert len(queries) <= 5, [q["sql"][:100] for q in queries]
 
 
 def test_a_start_of_a_large_canvas_is_no_slower_for_its_size() -> None:
