@@ -116,17 +116,27 @@ def role_required(needed: Role, *, read: Role | None = None, by_key: bool = True
         def has_permission(self, request: Request, view: Any) -> bool:
             if not request.user.is_authenticated:
                 return False
-            wanted = read if read is not None and request.method in SAFE_METHODS else needed
-            access = access_of(request)
-            if not access.role.covers(wanted):
-                raise PermissionDenied(
-                    f"this needs the role {wanted.value} at {access.customer.slug}; yours is {access.role.value}"
-                )
-            if isinstance(request.auth, ApiKey):
-                _check_scope(request.auth, Scope.READ if request.method in SAFE_METHODS else _SCOPE_FOR[wanted], by_key)
+            is_reading = request.method in SAFE_METHODS
+            require_role(request, (read or needed) if is_reading else needed, is_reading=is_reading, by_key=by_key)
             return True
 
     return RolePermission
+
+
+def require_role(request: Request, needed: Role, *, is_reading: bool = False, by_key: bool = True) -> Access:
+    """Return what the request may do; raises ``PermissionDenied`` (403) unless its role and its key's scopes do."""
+    access = access_of(request)
+    if not access.role.covers(needed):
+        raise PermissionDenied(
+            f"this needs the role {needed.value} at {access.customer.slug}; yours is {access.role.value}"
+        )
+    if isinstance(request.auth, ApiKey):
+        if not by_key:
+            raise PermissionDenied("this cannot be done with an API key; sign in as a person")
+        scope, has = Scope.READ if is_reading else _SCOPE_FOR[needed], request.auth.scopes
+        if scope not in has:
+            raise PermissionDenied(f"this needs a key with the scope {scope.value}; yours has {', '.join(has)}")
+    return access
 
 
 def roles_of(user: AbstractBaseUser | AnonymousUser) -> dict[UUID, Role]:
@@ -206,13 +216,6 @@ def _access_of_key(key: ApiKey, actor: str, request: Request) -> Access:
     if header and header.lower() not in (key.customer.slug.lower(), str(key.customer_id)):
         raise PermissionDenied(f"{CUSTOMER_HEADER} names a customer that this API key is not for")
     return Access(customer=key.customer, role=api_keys.role_of(key), actor=actor)
-
-
-def _check_scope(key: ApiKey, scope: Scope, by_key: bool) -> None:
-    if not by_key:
-        raise PermissionDenied("this cannot be done with an API key; sign in as a person")
-    if scope not in key.scopes:
-        raise PermissionDenied(f"this needs a key with the scope {scope.value}; yours has {', '.join(key.scopes)}")
 
 
 def _choose(memberships: Sequence[Membership], request: Request) -> Membership:

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from canvas.api import relations, starts, workflows
+from canvas.api import gateway, relations, starts, workflows
 
 urlpatterns = [
+    path("workflow", gateway.Gateway.as_view()),
     path("workflows", workflows.WorkflowList.as_view()),
     path("workflows/validate", workflows.WorkflowValidation.as_view()),
     path("workflows/<str:workflow_id>", workflows.WorkflowDetail.as_view()),
