@@ -18,6 +18,7 @@ from poimen_site.environment import (
     is_origin_or_any,
 )
 from poimen_site.secret_key import load_or_create_secret_key
+from poimen_site.token_issuer import token_issuer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
@@ -75,6 +76,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "poimen_site.observability.request_identity.RequestIdMiddleware",
     "poimen_site.middleware.RequestLogMiddleware",
     "poimen_site.middleware.CrossOriginMiddleware",
     "poimen_site.middleware.RefuseNulMiddleware",
@@ -183,6 +185,9 @@ SIMPLE_JWT = {
     "SIGNING_KEY": env.text("JWT_SECRET", default="") or SECRET_KEY,
 }
 
+# Tokens of another issuer, checked by its keys; None: only those of POST /auth/token are taken (contract-rest-api 1).
+POIMEN_TOKEN_ISSUER = token_issuer(env)
+
 REDIS_URL = env.redis("REDIS_URL")
 
 # What failed sign-ins are counted in: with Redis by all web processes together, else by each on its own.
@@ -243,13 +248,29 @@ LOGIN_URL = "/admin/login/"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT == "production"
+# In production everything but probes and metrics is HTTPS. The proxy that speaks TLS says so in X-Forwarded-Proto,
+# which is believed only if there is one (POIMEN_PROXIES).
+SECURE_SSL_REDIRECT = env.switch("POIMEN_HTTPS", default=ENVIRONMENT == "production")
+SECURE_REDIRECT_EXEMPT = ["^health", "^metrics$"]
+SECURE_HSTS_SECONDS = env.whole_number("POIMEN_HSTS_SECONDS", default=86_400, least=0, most=63_072_000)
+if REST_FRAMEWORK["NUM_PROXIES"]:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Whether other host names of the domain speak HTTPS too is not for Poimen to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"refusals": {"()": "poimen_site.middleware.RefusalsWithoutTraceback"}},
-    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "poimen_site.observability.logs.LineFormatter",
+            "style": env.choice(
+                "LOG_FORMAT", ("json", "console"), default="json" if ENVIRONMENT == "production" else "console"
+            ),
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
     # What these say about themselves at INFO is noise beside what the work has to say; httpcore even tells headers.
     "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}

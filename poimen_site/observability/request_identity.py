@@ -6,7 +6,6 @@ Refuses ids that are no plain words: they stand in logs.
 import re
 from collections.abc import Callable
 
-import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -30,7 +29,7 @@ class RequestIdMiddleware:
         """Bind the id while the request is answered, and send it back."""
         given = request.headers.get(HEADER, "")
         request_id = given if _ACCEPTED.fullmatch(given) else str(new_id())
-        with bound(Origin(request_id, request)), structlog.contextvars.bound_contextvars(request_id=request_id):
+        with bound(Origin(request_id, request)):
             response = self.get_response(request)
         response[HEADER] = request_id
         return response

@@ -76,6 +76,7 @@ class Child:
             Resumption,
         )
         from workflows.activities.registry import registry
+        from workflows.engine import driving
         from workflows.errors import WorkflowError
 
         def report(item: Report) -> None:
@@ -93,8 +94,10 @@ class Child:
         try:
             activity = registry.get(request["activity"])
             resumed = request["resumed"]
+            identity = Identity(**request["identity"])
+            driving.driven.set(identity)
             context = ActivityContext(
-                Identity(**request["identity"]),
+                identity,
                 home=Path(request["home"]),
                 sink=report,
                 resumed=Resumption(**resumed) if resumed else None,

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import Activity
-from workflows.engine import outcomes, waits
+from workflows.engine import driving, outcomes, waits
 from workflows.engine.driver import Finished, Launch
 from workflows.engine.line import Line
 from workflows.engine.process_pool import ProcessPool
@@ -82,6 +82,7 @@ class Launcher:
             stop.set()
 
     async def _attend(self, line: Line, activity: Activity, parameters: Any, run: Launch, stop: asyncio.Event) -> None:
+        driving.driven.set(line)  # in this task, and those it starts
         reports = self._outbox.open(line)
         work = self._loop.create_task(self._work(line, activity, parameters, run, reports))
         output: Any = None

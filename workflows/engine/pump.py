@@ -18,7 +18,7 @@ import psycopg
 from django.conf import settings
 
 from workflows.activities.registry import Activity
-from workflows.engine import control_block, hints, outcomes, presence
+from workflows.engine import control_block, driving, hints, outcomes, presence
 from workflows.engine.driver import Driver, Finished, Launch
 from workflows.engine.launcher import Launcher
 from workflows.engine.line import Line
@@ -110,6 +110,7 @@ class Pump:
 
     def run(self) -> None:
         """Pump until :meth:`stop`, the end of the lifetime, or the death of the parent process."""
+        driving.name_worker(self.store.worker)
         log.info("pump %s is up", self.id)
         gc.collect()
         gc.freeze()  # what was imported stays: looking it through again and again would stop every driver for 0.3 s
@@ -155,12 +156,14 @@ class Pump:
 
     def _drive(self, line: Line, finished: Finished | None) -> None:
         held = False
+        driving.driven.set(line)
         try:
             held = self._driver.drive(line) if finished is None else self._driver.resume(line, finished)
         except Exception:
             # The lease runs out and the branch is tried again; nothing else may suffer.
             log.exception("driving branch %s failed", line.id)
         finally:
+            driving.driven.set(None)
             with self._lock:
                 self._busy -= 1
                 self.driven += 1

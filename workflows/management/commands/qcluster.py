@@ -63,10 +63,11 @@ class Command(BaseCommand):
                 return
             time.sleep(0.5)
         control_block.create()
+        # Before the fork: what writing a line takes is then loaded for every worker.
+        log.info("a cluster with %d workers starts", settings.POIMEN_WORKERS)
         pid = os.fork()
         if pid == 0:
             _lead_cluster()
-        log.info("cluster %d with %d workers starts", pid, settings.POIMEN_WORKERS)
         watch = _Watch(settings.POIMEN_WORKERS)
         database_is_there, beat_at = True, time.monotonic()
         while not self._stopping:

@@ -1,0 +1,60 @@
+"""Secrets in free text, as logs and tracebacks hold it: known there only by the name before them or by their form.
+
+Owns the one masking that every line passes on its way out; refuses to be sure: what has neither name nor form stays.
+"""
+
+import re
+from typing import Any
+
+from workflows.secrets import MASK, is_secret_name
+from workflows.spec.secret_handles import HANDLE, PREFIX
+
+MOST_TEXT = 100_000  # characters of one text that are looked through and shown
+
+# name=value, "name": "value", name: value; the name decides (workflows.secrets.is_secret_name).
+_NAMED = re.compile(
+    r"""(?P<name>[A-Za-z][\w.-]{1,63})(?P<between>["']?\s{0,3}[:=]\s{0,3})"""
+    r"""(?P<value>"(?:[^"\\\n]|\\.){1,4096}"|'(?:[^'\\\n]|\\.){1,4096}'|(?:(?:Bearer|Basic|ApiKey|Token)\s+)?[^\s"',;&)\]}]+)"""
+)
+_FORMS = (
+    re.compile(r"\b(?P<kept>(?:Bearer|Basic|ApiKey)\s+)[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE),
+    re.compile(r"(?P<kept>://[^\s/:@]{0,256}:)[^\s/@]{1,1024}(?=@)"),  # the password in an address
+    re.compile(r"(?P<kept>\bpk_)[A-Za-z0-9_-]{16,}"),  # our API keys
+    re.compile(r"(?P<kept>\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),  # JSON web tokens
+)
+
+
+def masked(text: str) -> str:
+    """Return ``text`` with ``***`` for every secret that name or form gives away; at most 100,000 characters."""
+    if len(text) > MOST_TEXT:
+        text = f"{text[:MOST_TEXT]}... ({len(text) - MOST_TEXT} more characters)"
+    for form in _FORMS:
+        text = form.sub(rf"\g<kept>{MASK}", text)
+    return _NAMED.sub(_without_value, text)
+
+
+def masked_all(value: Any, name: str = "") -> Any:
+    """Return JSON-like ``value`` with its texts masked, and whole values under secret names; any depth up to 20."""
+    return _masked(value, name, 20)
+
+
+def _masked(value: Any, name: str, depth: int) -> Any:
+    if name and not isinstance(value, dict | list | tuple | bool | type(None)) and is_secret_name(name):
+        return MASK
+    if isinstance(value, str):
+        return masked(value)
+    if depth == 0:
+        return masked(str(value))
+    if isinstance(value, dict):
+        return {key: _masked(item, str(key), depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(item, name, depth - 1) for item in value]
+    return value
+
+
+def _without_value(found: "re.Match[str]") -> str:
+    value = found["value"]
+    if not is_secret_name(found["name"]) or value.startswith((PREFIX, MASK)) or HANDLE.fullmatch(found[0]):
+        return found[0]  # handles may be seen
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{found['name']}{found['between']}{quote}{MASK}{quote}"
