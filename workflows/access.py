@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import APIException, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
@@ -19,7 +19,7 @@ from rest_framework_simplejwt.exceptions import AuthenticationFailed
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import Token
 
-from workflows import api_keys
+from workflows import api_keys, issued_tokens
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
 
 CUSTOMER_CLAIM = "customer_id"
@@ -40,6 +40,14 @@ _SCOPE_FOR = {
     Role.APPROVER: Scope.APPROVE,
     Role.ADMIN: Scope.WRITE,
 }
+
+
+class IssuerUnavailable(APIException):
+    """503: a token cannot be judged, because the keys of its issuer cannot be fetched."""
+
+    status_code = 503
+    default_detail = "The keys of the token's issuer cannot be fetched right now; try again shortly."
+    wait = 30  # seconds, for Retry-After
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +194,14 @@ class ApiKeyAuthentication(BaseAuthentication):
 class BearerAuthentication(JWTAuthentication):
     """JWT bearer tokens; user, memberships and customers come in one query instead of two."""
 
-    def authenticate(self, request: Request) -> tuple[Any, Token] | None:
+    def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         """Return ``(user, token)``, or ``None`` without a bearer token; raises 401 for a bad one."""
         header = self.get_header(request)
         raw_token = self.get_raw_token(header) if header else None
         if not raw_token:
             return None
+        if issued_tokens.is_of_issuer(raw_token):
+            return _with_issued(raw_token, request)
         token = self.get_validated_token(raw_token)
         memberships = _memberships_of(token)
         request.META[_MEMBERSHIPS] = memberships
@@ -201,6 +211,18 @@ class BearerAuthentication(JWTAuthentication):
         if not user.is_active:
             raise AuthenticationFailed("User is inactive", code="user_inactive")
         return user, token
+
+
+def _with_issued(raw_token: bytes, request: Request) -> tuple[Any, issued_tokens.IssuedToken]:
+    try:
+        token = issued_tokens.read_token(raw_token)
+        memberships = issued_tokens.memberships_of(token)
+    except issued_tokens.TokenRefused as refused:
+        raise AuthenticationFailed(str(refused), code="token_not_valid") from None
+    except issued_tokens.KeysUnavailable:
+        raise IssuerUnavailable from None
+    request.META[_MEMBERSHIPS] = memberships
+    return memberships[0].user, token
 
 
 def _memberships_of(token: Token) -> list[Membership]:
