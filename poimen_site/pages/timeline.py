@@ -1,8 +1,10 @@
 """The states of a run as a waterfall: one row for each attempt and each place where the run stands now."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F
 
@@ -70,13 +72,34 @@ def timeline_of(execution: Execution, now: datetime | None = None) -> Timeline:
         right = min(max(((ended or moment) - start) / span * 100, left + NARROWEST), 100.0)
         return round(left, 2), round(right - left, 2)
 
-    rows = [_ended(run, *((0.0, NARROWEST) if run.reused else bar(run.started_at, run.ended_at))) for run in runs]
+    began, last = _beginnings(runs)
+    rows = [
+        _ended(run, began[run.pk], *((0.0, NARROWEST) if run.reused else bar(began[run.pk], run.ended_at)))
+        for run in runs
+    ]
     rows.sort(key=lambda row: (row.started or moment, row.run_id or 0))
-    standing = [_standing(branch, *bar(branch.state_entered_at, None)) for branch in cursors]
+    standing = []
+    for branch in cursors:
+        since = last.get((branch.pk, branch.visit)) or branch.state_entered_at
+        standing.append(_standing(branch, since, *bar(since, None)))
     return Timeline((*rows, *standing), hidden, span, frozenset(run.state for run in runs))
 
 
-def _ended(run: StateRun, left: float, width: float) -> Row:
+def _beginnings(runs: Iterable[StateRun]) -> tuple[dict[int, datetime], dict[tuple[UUID, int], datetime]]:
+    """When each attempt began: a second one not with the visit, but when the one before it ended.
+
+    Also when the last known attempt of each ``(branch, visit)`` ended.
+    """
+    began: dict[int, datetime] = {}
+    last: dict[tuple[UUID, int], datetime] = {}
+    for run in sorted(runs, key=lambda run: run.pk):
+        visit = (run.branch_id, run.visit)
+        began[run.pk] = max(run.started_at, last.get(visit, run.started_at))
+        last[visit] = run.ended_at
+    return began, last
+
+
+def _ended(run: StateRun, began: datetime, left: float, width: float) -> Row:
     error: dict[str, Any] = secrets.mask(run.error) or {}
     return Row(
         state=run.state,
@@ -86,7 +109,7 @@ def _ended(run: StateRun, left: float, width: float) -> Row:
         attempt=run.attempt,
         visit=run.visit,
         run_id=run.pk,
-        started=run.started_at,
+        started=began,
         ended=run.ended_at,
         left=left,
         width=width,
@@ -95,7 +118,7 @@ def _ended(run: StateRun, left: float, width: float) -> Row:
     )
 
 
-def _standing(branch: Branch, left: float, width: float) -> Row:
+def _standing(branch: Branch, since: datetime | None, left: float, width: float) -> Row:
     words = {
         "timer": "waits for its time",
         "retry": "waits to try again",
@@ -114,7 +137,7 @@ def _standing(branch: Branch, left: float, width: float) -> Row:
         attempt=branch.attempt,
         visit=branch.visit,
         run_id=None,
-        started=branch.state_entered_at,
+        started=since,
         ended=None,
         left=left,
         width=width,

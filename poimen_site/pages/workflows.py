@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -75,9 +75,15 @@ def workflow_page(request: HttpRequest, visitor: Visitor, workflow_id: str) -> H
     return draw(request, visitor, "ui/workflow.html", context)
 
 
-def inputs_of(nodes: Iterable[Any], edges: Iterable[Any]) -> list[str]:
-    """Return the names of the inputs that a canvas reads anywhere, in the order in which it does."""
-    return list(dict.fromkeys(_INPUT.findall(json.dumps([nodes, edges], ensure_ascii=False))))
+def inputs_of(nodes: Sequence[Any], edges: Sequence[Any]) -> list[str]:
+    """Return the names of the inputs that a canvas declares at its start, and of those that it reads anywhere."""
+    declared: list[str] = []
+    for node in nodes:
+        data = node.get("data") if isinstance(node, dict) and node.get("type") == "start" else None
+        config = data.get("config") if isinstance(data, dict) else None
+        declared += config if isinstance(config, dict) else []
+    read = _INPUT.findall(json.dumps([nodes, edges], ensure_ascii=False))
+    return list(dict.fromkeys([*declared, *read]))
 
 
 def _steps(nodes: Iterable[Any]) -> list[dict[str, str]]:

@@ -99,7 +99,9 @@ def lasted(start: datetime | None, end: datetime | None) -> SafeString | str:
         length = timedelta(seconds=round(length.total_seconds()))
     elif length >= timedelta(seconds=1):
         length = timedelta(seconds=round(length.total_seconds(), 1))
-    text = format_duration(length)
+    text = (
+        format_duration(length) if length >= timedelta(seconds=1) else f"{round(length / timedelta(milliseconds=1))}ms"
+    )
     if end is not None:
         return text
     return format_html('<span data-since="{}">{}</span>', start.astimezone(UTC).isoformat(), text)

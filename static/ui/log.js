@@ -8,6 +8,7 @@ const $ = (id) => document.getElementById(id);
 const STATES_EVERY = 700; // ms: states change faster than anybody reads
 
 const lines = new LogLines();
+const newest = new LogLines(); // of a long log, until all of it is here
 const view = new LogView(lines, { scroller: $("lines"), spacer: $("spacer"), pane: $("window"), choose });
 view.onFollow = setFollow;
 
@@ -31,6 +32,11 @@ function statesChanged() {
 const source = new LogSource($("log").dataset.execution, {
   take(entries) {
     if (lines.add(entries)) offerNodes();
+    changed();
+  },
+  preview(entries) {
+    newest.add(entries);
+    view.lines = entries.length ? newest : lines;
     changed();
   },
   changed: statesChanged,
@@ -66,6 +72,7 @@ function sayMatches() {
 }
 
 function filter(by) {
+  view.lines = lines; // whoever looks for something wants all there is
   lines.filter(by);
   view.current = -1;
   view.draw(true);
@@ -83,6 +90,7 @@ function step(by) {
 }
 
 function setFollow(on) {
+  if (!on) view.lines = lines;
   $("follow").setAttribute("aria-pressed", String(on));
   view.follow(on);
 }

@@ -4,6 +4,7 @@ import { customer, request } from "./rest.js";
 
 const PAGE = 10000;
 const FIRST_PAGE = 500; // small, so that something is there at once
+const PREVIEW = 300; // newest lines, shown while a long log is read from its beginning
 const POLL = 1000;
 const RETRY = [1000, 2000, 5000, 10000, 20000];
 const SILENCE = 45000; // after which a socket is taken for dead
@@ -12,14 +13,16 @@ const GONE = new Set([4401, 4403, 4404]);
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class LogSource {
-  // take(entries), changed() for states, said(tone, text) for the connection; over() tells whether the run has ended.
-  constructor(execution, { take, changed, said, over }) {
-    Object.assign(this, { execution, take, changed, said, over, cursor: "", failures: 0, socketFailures: 0, ended: false, stopped: false, nextSocket: 0 });
+  // take(entries), preview(entries) for the newest lines of a long log, changed() for states, said(tone, text) for the
+  // connection; over() tells whether the run has ended.
+  constructor(execution, { take, preview, changed, said, over }) {
+    Object.assign(this, { execution, take, preview, changed, said, over, count: 0, cursor: "", failures: 0, socketFailures: 0, ended: false, stopped: false, nextSocket: 0 });
   }
 
   async run() {
     this.said("wait", "Loading");
-    while (!(await this.catchUp())) await this.wait();
+    while (!(await this.catchUp(true))) await this.wait();
+    this.preview([]);
     while (!this.ended && !this.stopped) {
       if (Date.now() >= this.nextSocket) await this.listen();
       if (this.ended || this.stopped) break;
@@ -34,7 +37,7 @@ export class LogSource {
   }
 
   // Reads pages until there are no more; returns false if it could not.
-  async catchUp() {
+  async catchUp(isFirst = false) {
     try {
       for (let more = true; more; ) {
         const query = new URLSearchParams({ level: "debug", limit: this.cursor ? PAGE : FIRST_PAGE });
@@ -43,6 +46,11 @@ export class LogSource {
         if (page.next) this.cursor = page.next;
         if (page.logs.length) this.take(page.logs);
         more = page.more;
+        this.count += page.logs.length;
+        if (isFirst && more) {
+          if (this.count === FIRST_PAGE) this.preview(await this.newest());
+          this.said("wait", `Loading: ${this.count.toLocaleString("en")} lines`);
+        }
       }
       this.failures = 0;
       if (this.nextSocket > Date.now()) this.said("wait", "Asking every second");
@@ -57,6 +65,11 @@ export class LogSource {
       this.said("bad", `No connection; trying again (${this.failures})`);
       return false;
     }
+  }
+
+  async newest() {
+    const execution = await request("GET", `/executions/${this.execution}?level=debug&logs=${PREVIEW}`);
+    return execution.logs;
   }
 
   wait() {

@@ -35,6 +35,7 @@ function relative(seconds) {
 }
 
 function span(seconds) {
+  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))}ms`;
   const whole = Math.max(0, Math.round(seconds));
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   return [hours && `${hours}h`, minutes && `${minutes}m`, (whole % 60 || whole < 60) && `${whole % 60}s`].filter(Boolean).join("");

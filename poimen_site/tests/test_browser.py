@@ -1,0 +1,278 @@
+"""The pages in a real browser, against everything as it runs: sign in, start, watch, lose the connection, decide."""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from poimen_site.embedded_postgres import EmbeddedPostgres
+from poimen_site.first_run import MARKER
+from poimen_site.tests.polling import until
+from poimen_site.tests.test_up import PASSWORD, Installation
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 20_000  # ms
+LINES = 100_000
+
+
+class Site:
+    """A running installation, and its REST API as the administrator."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.address = f"http://127.0.0.1:{installation.port}"
+        self.api = httpx.Client(base_url=self.address, timeout=30)
+        answer = self.post("/auth/token", username="admin", password=PASSWORD)
+        self.api.headers["Authorization"] = f"Bearer {answer['access']}"
+
+    def post(self, path: str, **body: Any) -> Any:
+        answer = self.api.post(path, json=body)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    def get(self, path: str) -> Any:
+        answer = self.api.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def workflow(self, name: str = "Release") -> str:
+        """Says something, asks a person, says something else."""
+        ask = {"workflowId": "release-7", "description": "Ship it?", "timeoutMinutes": 60}
+        steps = [
+            ("Say", "EchoActivity", {"value": "${workflow.input.text}"}),
+            ("Ask", "ApproveWorkflowActivity", ask),
+            ("Done", "EchoActivity", {"value": "${Ask.output.approved}"}),
+        ]
+        nodes = [
+            {
+                "id": key,
+                "type": "activity",
+                "position": {"x": 200 * index, "y": 0},
+                "data": {"label": key, "activity": activity, "config": config},
+            }
+            for index, (key, activity, config) in enumerate(steps)
+        ]
+        edges = [{"id": "1", "source": "Say", "target": "Ask"}, {"id": "2", "source": "Ask", "target": "Done"}]
+        made = self.post("/workflows", name=name, status="active", nodes=nodes, edges=edges)
+        return str(made["id"])
+
+    def waiting_run(self) -> str:
+        """A run that waits for a person."""
+        run = str(self.post(f"/workflows/{self.workflow()}/execute", inputs={"text": "hello"})["id"])
+        until(lambda: self.get(f"/executions/{run}")["status"] == "waiting", 30)
+        return run
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    if CHROMIUM is None:
+        reason = "there is no chromium on PATH (Debian: apt-get install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    installation = Installation()
+    (installation.home / MARKER).touch()  # no examples, and no check-up beside the tests
+    try:
+        installation.start()
+        yield Site(installation)
+    finally:
+        if installation.process is not None and installation.process.poll() is None:
+            installation.stop()
+        EmbeddedPostgres(installation.home).destroy()
+        shutil.rmtree(installation.home)
+
+
+@pytest.fixture(scope="module")
+def browser(site: Site) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox wants rights that root and containers do not have.
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def context(request: pytest.FixtureRequest, browser: Browser, site: Site) -> Iterator[BrowserContext]:
+    """A window of somebody new; fails the test if a page broke its own rules or asked anybody else for anything."""
+    context = browser.new_context(
+        base_url=site.address, color_scheme=request.param, viewport={"width": 1280, "height": 800}
+    )
+    context.set_default_timeout(PATIENCE)
+    wrong: list[str] = []
+    context.on("request", lambda r: None if r.url.startswith(site.address) else wrong.append(f"asked for {r.url}"))
+    context.on("weberror", lambda error: wrong.append(str(error.error)))
+    context.on("console", lambda line: wrong.append(line.text) if "Content Security" in line.text else None)
+    yield context
+    context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """Signed in, at home."""
+    page = context.new_page()
+    sign_in(page)
+    return page
+
+
+def sign_in(page: Page, name: str = "admin", password: str = PASSWORD) -> None:
+    page.goto("/ui/executions")
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/ui/executions$"))
+    page.get_by_role("link", name="Home").click()
+
+
+def says(page: Page, text: str) -> Locator:
+    return page.locator("#window .line", has_text=text)
+
+
+def test_a_run_from_its_start_to_its_end(page: Page, context: BrowserContext, site: Site) -> None:
+    workflow = site.workflow()
+    page.goto(f"/ui/workflows/{workflow}")
+    page.get_by_label("Inputs (JSON)").fill('{"text": "hello"}')
+    page.get_by_role("button", name="Run").click()
+    expect(page).to_have_url(re.compile("/ui/executions/"))
+    run = page.url.rsplit("/", 1)[1]
+    connection = page.locator("#connection")
+    expect(connection).to_have_text("Live", timeout=PATIENCE)
+    expect(page.locator("#about h1")).to_contain_text("waiting", timeout=PATIENCE)
+    expect(page.locator("#states")).to_contain_text("waits for a person")
+
+    site.post(f"/executions/{run}/signal", name="first")
+    expect(says(page, "signal first received")).to_have_count(1, timeout=PATIENCE)
+
+    context.set_offline(True)
+    expect(connection).to_contain_text("No connection", timeout=PATIENCE)
+    site.post(f"/executions/{run}/signal", name="second")
+    site.post(f"/executions/{run}/signal", name="third")
+    context.set_offline(False)
+    expect(connection).to_have_text("Live", timeout=PATIENCE)
+    for name in ("first", "second", "third"):
+        expect(says(page, f"signal {name} received")).to_have_count(1, timeout=PATIENCE)
+
+    gate = next(gate["id"] for gate in site.get(f"/approvals?executionId={run}"))
+    admin = context.new_page()
+    admin.goto(f"/admin/workflows/approvalgate/{gate}/change/")
+    admin.locator("button.approve").click()
+    until(lambda: site.get(f"/approvals/{gate}")["status"] == "approved", 20)
+    admin.close()
+
+    expect(page.locator("#about h1")).to_contain_text("success", timeout=PATIENCE)
+    expect(connection).to_have_text("Complete", timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    everything = [line["message"] for line in site.get(f"/executions/{run}/logs?level=info")["logs"]]
+    assert page.locator("#window .line .tx").all_inner_texts() == everything
+
+
+def test_decisions_and_requests_go_through_a_question(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    page.goto(f"/ui/executions/{run}")
+    about = page.locator("#about")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_label("Reason (optional)").fill("lunch")
+    page.locator("#ask-yes").click()
+    expect(about).to_contain_text("by admin: lunch")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.get_by_role("button", name="Reject").click()
+    page.locator("#ask-yes").click()  # the browser wants the reason first
+    expect(page.locator("#ask")).to_be_visible()
+    page.get_by_label("Reason", exact=True).fill("not today")
+    page.locator("#ask-yes").click()
+    until(lambda: site.get(f"/executions/{run}").get("completedAt"), 20)
+    expect(page.get_by_role("button", name="Run again")).to_be_visible(timeout=PATIENCE)
+    page.get_by_text("From a state").click()
+    page.locator("#about .sheet").get_by_role("button", name="Ask").click()
+    expect(page).not_to_have_url(re.compile(run))
+    expect(page.locator("#about")).to_contain_text("from Ask")
+    page.get_by_role("button", name="Cancel").click()
+    page.locator("#ask-yes").click()
+    expect(page.locator("#about h1")).to_contain_text("cancelled", timeout=PATIENCE)
+
+
+def test_what_waits_is_decided_at_home(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    gate = site.get(f"/approvals?executionId={run}")[0]["id"]
+    page.goto("/")
+    page.locator(f"#approve-{gate}").click()
+    page.locator("#ask-yes").click()
+    expect(page.locator(f"#gate-{gate}")).to_have_count(0, timeout=PATIENCE)
+    assert site.get(f"/approvals/{gate}")["votes"][0]["user"] == "admin"
+
+
+def test_a_state_shows_what_it_took_and_gave(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    page.goto(f"/ui/executions/{run}")
+    page.locator("#states summary", has_text="Say").click()
+    expect(page.locator("#states .loaded")).to_contain_text('"hello"')
+    page.get_by_role("button", name="Only its log lines").click()
+    nodes = page.locator("#window .line .of")
+    expect(nodes.first).to_have_text("Say")
+    assert set(nodes.all_inner_texts()) == {"Say"}
+    site.post(f"/executions/{run}/signal", name="x")  # new states and lines close nothing and change no filter
+    site.post(f"/executions/{run}/pause")
+    expect(page.locator("#about")).to_contain_text("paused", ignore_case=True)
+    expect(page.locator("#states .loaded")).to_contain_text('"hello"')
+    assert set(nodes.all_inner_texts()) == {"Say"}
+
+
+def test_everything_can_be_reached_by_keyboard(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    expect(page).to_have_url(re.compile("/ui/executions$"))
+    page.keyboard.press("t")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.goto(f"/ui/executions/{run}")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.keyboard.press("/")
+    expect(page.locator("#find")).to_be_focused()
+    page.keyboard.type("started")
+    expect(page.locator("#matches")).to_contain_text("/")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_hundred_thousand_lines_are_quick(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    server = EmbeddedPostgres(site.installation.home)
+    with psycopg.connect(server.url) as connection:
+        connection.execute(
+            "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) SELECT %s, 'Build', "
+            "CASE WHEN n %% 1000 = 0 THEN 'error' ELSE 'info' END, '', "
+            "E'\\x1b[32mok\\x1b[0m case ' || n FROM generate_series(1, %s) AS n",
+            (run, LINES),
+        )
+    began = time.monotonic()
+    page.goto(f"/ui/executions/{run}")
+    expect(says(page, f"case {LINES}")).to_be_visible(timeout=PATIENCE)  # the end is there before all is
+    assert time.monotonic() - began < 10
+    until(lambda: int(page.get_attribute("#log", "data-lines") or 0) > LINES, 60)
+    assert page.locator("#window .line").count() < 200
+    expect(says(page, f"case {LINES}").locator(".f2")).to_have_text("ok")
+    began = time.monotonic()
+    page.locator("#find").fill("case 54321")
+    expect(page.locator(".line.current mark").last).to_have_text("case 54321")
+    page.locator("#find").fill("")
+    page.locator("#level").select_option("errors")
+    expect(page.locator("#window .line").first).to_contain_text("error")
+    assert time.monotonic() - began < 5
+    assert set(page.locator("#window .line .lv").all_inner_texts()) == {"error"}
