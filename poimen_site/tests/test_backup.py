@@ -1,0 +1,72 @@
+"""Back up a running installation, restore it elsewhere: everything is there, and secrets can be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from poimen_site.tests.homes import Home
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+FILL = """
+import django; django.setup()
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from workflows import secrets
+from workflows.models import Customer
+customer = Customer.objects.create(slug="acme", name="Acme")
+secrets.write_secret(customer, "a very secret text", name="key")
+default_storage.save("run/report.html", ContentFile(b"<p>whole</p>"))
+default_storage.save("run/half.part", ContentFile(b"<p>ha"))
+"""
+LOOK = """
+import django; django.setup()
+from django.core.files.storage import default_storage
+from workflows import secrets
+from workflows.models import Customer, Secret
+customer = Customer.objects.get(slug="acme")
+print(secrets.reveal(f"secret:{Secret.objects.get().pk}", customer))
+print(default_storage.open("run/report.html").read().decode(), default_storage.exists("run/half.part"))
+"""
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> Iterator[tuple[Home, Home]]:
+    made = Home(tmp_path / "old"), Home(tmp_path / "new")
+    for home in made:
+        home.path.mkdir()
+        home.postgres.start()
+    try:
+        yield made
+    finally:
+        for home in made:
+            home.postgres.destroy()
+
+
+def test_what_was_backed_up_is_there_after_the_restore(homes: tuple[Home, Home], tmp_path: Path) -> None:
+    old, new = homes
+    kept = tmp_path / "kept"
+    old.must("manage.py", "migrate", "-v", "0")
+    old.must("-c", FILL)
+    assert "database.dump" in old.must("manage.py", "backup", kept)
+    assert kept.stat().st_mode & 0o077 == 0, "others may not read the keys"
+
+    again = old.run("manage.py", "backup", kept)
+    assert again.returncode != 0
+    assert "exists already" in again.stderr
+    assert "Traceback" not in again.stderr
+    into_itself = old.run("manage.py", "restore", kept)
+    assert into_itself.returncode != 0
+    assert "not empty" in into_itself.stderr
+
+    dump = (kept / "database.dump").read_bytes()
+    (kept / "database.dump").write_bytes(dump[:-10])
+    damaged = new.run("manage.py", "restore", kept)
+    assert damaged.returncode != 0
+    assert "damaged: database.dump" in damaged.stderr
+    (kept / "database.dump").write_bytes(dump)
+
+    new.must("manage.py", "restore", kept)
+    assert "No planned migration" in new.must("manage.py", "migrate", "--plan")
+    assert new.must("-c", LOOK).splitlines() == ["a very secret text", "<p>whole</p> False"]
