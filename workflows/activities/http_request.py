@@ -106,11 +106,18 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
                 return _judged(input, response, body)
             following = _following(url, location)
             context.debug("redirected", to=redact(following))
-            if _origin(following) != _origin(url):
+            is_elsewhere = _origin(following) != _origin(url)
+            if is_elsewhere:
                 headers = {k: v for k, v in headers.items() if k.lower() in _HARMLESS_HEADERS}
             if response.status_code == 303 or (response.status_code in (301, 302) and method == "POST"):
                 method, content = ("HEAD" if method == "HEAD" else "GET"), None
                 headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
+            if is_elsewhere and content is not None:  # it may hold secrets, which were meant for this origin
+                raise HttpError(
+                    f"{redact(url)} redirects to {redact(following)}, and the body is not sent to another host; "
+                    "give that address if it is meant to have it",
+                    retryable=False,
+                )
             url = following
     raise HttpError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", retryable=False)
 

@@ -254,6 +254,17 @@ def test_a_redirected_write_keeps_its_body_only_where_it_should(
     assert (server.seen[1].method, server.seen[1].body) == (method, body)
 
 
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_body_is_not_sent_on_to_another_origin(case: Case, server: Server, other: Server, status: int) -> None:
+    server.answers["/a"] = Answer(status, headers={"Location": f"{other.url}/b"})
+    with pytest.raises(WorkflowError, match="the body is not sent to another host") as failed:
+        request(case, f"{server.url}/a", "POST", body={"password": "x"})
+    assert not failed.value.retryable
+    assert other.seen == []
+    other.answers["/b"] = Answer()
+    assert request(case, f"{server.url}/a", "DELETE")["status"] == 200, "what has no body goes on"
+
+
 def test_credentials_do_not_follow_to_another_origin(case: Case, server: Server, other: Server) -> None:
     server.answers["/a"] = Answer(302, headers={"Location": f"{other.url}/b", "Set-Cookie": "session=1"})
     other.answers["/b"] = Answer(302, headers={"Location": "/c"})
