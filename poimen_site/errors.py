@@ -16,6 +16,12 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 
 RETRY_AFTER_SECONDS = 2
+# Needs neither templates nor the database: it is what is shown when they fail.
+_PAGE = (
+    '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>{code} · Poimen</title>'
+    '<link rel="stylesheet" href="/static/ui/tokens.css"><link rel="stylesheet" href="/static/ui/ui.css">'
+    '<main class="empty tall"><h1>{code}</h1><p>{message}</p><p><a class="button" href="/">Home</a></p></main>'
+)
 UNAVAILABLE = "The database cannot be reached right now. Nothing was changed by this request; try again shortly."
 
 
@@ -73,8 +79,7 @@ def error_response(request: HttpRequest, code: int, message: str) -> HttpRespons
     """An error outside the REST views: JSON, or a plain page when the client is a browser."""
     if not _prefers_html(request):
         return JsonResponse({"error": message}, status=code)
-    page = f'<!doctype html><html lang="en"><title>{code}</title><h1>{code}</h1><p>{escape(message)}</p>'
-    return HttpResponse(page, status=code)
+    return HttpResponse(_PAGE.format(code=code, message=escape(message)), status=code)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -77,12 +77,11 @@ def timeline_of(execution: Execution, now: datetime | None = None) -> Timeline:
         _ended(run, began[run.pk], *((0.0, NARROWEST) if run.reused else bar(began[run.pk], run.ended_at)))
         for run in runs
     ]
-    rows.sort(key=lambda row: (row.started or moment, row.run_id or 0))
-    standing = []
     for branch in cursors:
         since = last.get((branch.pk, branch.visit)) or branch.state_entered_at
-        standing.append(_standing(branch, since, *bar(since, None)))
-    return Timeline((*rows, *standing), hidden, span, frozenset(run.state for run in runs))
+        rows.append(_standing(branch, since, *bar(since, None)))
+    rows.sort(key=lambda row: row.started or moment)
+    return Timeline(tuple(rows), hidden, span, frozenset(run.state for run in runs))
 
 
 def _beginnings(runs: Iterable[StateRun]) -> tuple[dict[int, datetime], dict[tuple[UUID, int], datetime]]:
