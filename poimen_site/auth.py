@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.exceptions import Throttled, ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
 from rest_framework_simplejwt.tokens import RefreshToken
 from rest_framework_simplejwt.views import TokenObtainPairView, TokenRefreshView
@@ -20,6 +21,7 @@ from rest_framework_simplejwt.views import TokenObtainPairView, TokenRefreshView
 from poimen_site.errors import error_response
 from poimen_site.sign_in_throttle import TOO_MANY, SignInThrottle, forget_failures
 from workflows.access import CUSTOMER_CLAIM
+from workflows.api.documentation import documented
 from workflows.api.requests import NO_OBJECT, Text
 from workflows.models import Membership
 
@@ -55,11 +57,29 @@ class SignInSerializer(TokenObtainPairSerializer):
         return tokens
 
 
+class TokenPair(serializers.Serializer[Any]):
+    """What signing in answers."""
+
+    access = serializers.CharField()
+    refresh = serializers.CharField()
+
+
+class FreshToken(serializers.Serializer[Any]):
+    """What a refresh token gets."""
+
+    access = serializers.CharField()
+
+
 class SignInView(TokenObtainPairView):
     """``POST /auth/token``."""
 
     serializer_class = SignInSerializer
     throttle_classes = (SignInThrottle,)
+
+    @documented("signIn", {200: TokenPair}, body=SignInSerializer, tag="sign-in")
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Take ``{username, password, customer?}`` and answer tokens."""
+        return super().post(request, *args, **kwargs)
 
     def throttled(self, request: Request, wait: float | None) -> NoReturn:
         """Raise 429 with ``Retry-After``."""
@@ -77,6 +97,11 @@ class RefreshView(TokenRefreshView):
     """``POST /auth/refresh``."""
 
     serializer_class = RefreshSerializer
+
+    @documented("refresh", {200: FreshToken}, body=RefreshSerializer, tag="sign-in")
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Take ``{refresh}`` and answer a new access token."""
+        return super().post(request, *args, **kwargs)
 
 
 def admin_login(request: HttpRequest) -> HttpResponseBase:

@@ -65,6 +65,8 @@ INSTALLED_APPS = [
     "django_q",
     "rest_framework",
     "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",  # the files of /docs
     "channels",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -77,6 +79,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "poimen_site.observability.request_identity.RequestIdMiddleware",
+    "poimen_site.observability.scraping.RequestTimeMiddleware",
     "poimen_site.middleware.RequestLogMiddleware",
     "poimen_site.middleware.CrossOriginMiddleware",
     "poimen_site.middleware.RefuseNulMiddleware",
@@ -169,10 +172,23 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["poimen_site.request_body.BoundedJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "workflows.api.documentation.Schema",
     "EXCEPTION_HANDLER": "poimen_site.errors.exception_handler",
     "DEFAULT_THROTTLE_RATES": {"failed-sign-ins": "10/min"},
     # Of X-Forwarded-For only what this many proxies of ours wrote is believed; the rest anybody can invent.
     "NUM_PROXIES": env.whole_number("POIMEN_PROXIES", default=0, least=0, most=10),
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Poimen",
+    "DESCRIPTION": "Durable workflows that people can draw, watch, stop and decide in",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/",
+    "POSTPROCESSING_HOOKS": [],  # choices stay where they are used
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},
 }
 
 SIMPLE_JWT = {
@@ -240,6 +256,9 @@ POIMEN_REPO_ROOTS = env.directories("POIMEN_REPO_ROOTS", default=[BASE_DIR, POIM
 POIMEN_ALLOWED_PRIVATE_HOSTS = env.words(
     "POIMEN_ALLOWED_PRIVATE_HOSTS", default=[], each=is_host, expected="hosts, each perhaps with a port"
 )
+
+# What a scraper of /metrics shows; without it they are told on this machine only.
+POIMEN_METRICS_TOKEN = env.text("POIMEN_METRICS_TOKEN", default="")
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 CSRF_FAILURE_VIEW = "poimen_site.errors.csrf_failure"

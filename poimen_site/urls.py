@@ -7,7 +7,9 @@ from django.contrib import admin
 from django.urls import include, path
 
 from poimen_site import health
+from poimen_site.api_docs import SchemaView, docs
 from poimen_site.auth import RefreshView, SignInView, admin_login
+from poimen_site.observability import scraping
 
 urlpatterns = [
     path("", include("poimen_site.pages.urls")),
@@ -15,9 +17,13 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("auth/token", SignInView.as_view()),
     path("auth/refresh", RefreshView.as_view()),
+    path("schema", SchemaView.as_view(), name="schema"),
+    path("docs", docs, name="docs"),
+    path("workflow/health", health.report),
     path("health", health.report),
     path("health/live", health.live),
     path("health/ready", health.ready),
+    path("metrics", scraping.metrics),
     path("", include("canvas.api.urls")),
     path("", include("workflows.api.urls")),
 ]

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from canvas.api.answers import GatewayAnswer
 from canvas.api.refusals import answered
 from canvas.gateway import (
     DEFAULT_NAMESPACE,
@@ -32,6 +33,7 @@ from canvas.gateway import (
 )
 from workflows import approvals, control
 from workflows.access import Access, require_role
+from workflows.api.documentation import documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.logs import lines_after
 from workflows.api.requests import (
@@ -171,6 +173,13 @@ class Gateway(APIView):
         "CANCEL_WORKFLOW": (Role.OPERATOR, False, StopPayload, "cancel"),
     }
 
+    @documented(
+        "gateway",
+        dict.fromkeys((200, 201, 202), GatewayAnswer),
+        body=GatewayBody,
+        refusals=[404, 409, 422],
+        tag="gateway",
+    )
     def post(self, request: Request) -> Response:
         """Do what ``action`` says: 400 for an unknown one, 404 for an unknown run, 409 if it is not possible now."""
         body = checked(GatewayBody, request.data)

@@ -4,9 +4,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from canvas.api.answers import RelationHistory
 from canvas.api.bodies import own_workflow_in
 from canvas.relations import history_of
 from workflows.access import customer_of, role_required
+from workflows.api.documentation import documented
 from workflows.models import Role
 
 
@@ -15,6 +17,7 @@ class RelationVersions(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("listRelationVersions", {200: RelationHistory}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str, edge_id: str) -> Response:
         """Answer every change of the edge's meaning, oldest first; an edge that never was has an empty list."""
         customer = customer_of(request)

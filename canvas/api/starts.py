@@ -7,11 +7,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from canvas.api.answers import StartBody
 from canvas.api.bodies import object_of, own_workflow_in, workflow_id_in
 from canvas.api.refusals import answered, refused_field
 from canvas.json_values import first_fault
 from canvas.starting import start_workflow
 from workflows.access import actor_of, customer_of, role_required
+from workflows.api.answers import ExecutionAnswer, ExecutionInList
+from workflows.api.documentation import IDEMPOTENCY_KEY, PAGE, documented
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.requests import MAX_PRIORITY, checked, idempotency_key, paged
 from workflows.models import ExecutionStatus, Role
@@ -22,6 +25,14 @@ class Execute(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
+    @documented(
+        "executeWorkflow",
+        {200: ExecutionAnswer, 201: ExecutionAnswer},
+        body=StartBody,
+        headers=[IDEMPOTENCY_KEY],
+        refusals=[404, 409, 422],
+        tag="workflows",
+    )
     def post(self, request: Request, workflow_id: str) -> Response:
         """Start the newest version with ``{inputs?, priority?}``; a body is not needed.
 
@@ -53,6 +64,13 @@ class WorkflowExecutions(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented(
+        "listWorkflowExecutions",
+        {200: ExecutionInList(many=True)},
+        query=[ListQuery, *PAGE],
+        refusals=[404],
+        tag="workflows",
+    )
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer a page (``page``, ``limit``), filtered by ``status`` if given; 404 for an unknown workflow."""
         customer = customer_of(request)

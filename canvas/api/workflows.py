@@ -1,5 +1,7 @@
 """``/workflows`` and ``/workflows/{id}``: create, list, read, change, delete (contract-rest-api 2.1 to 2.3)."""
 
+from functools import partial
+
 from django.db.models import F
 from rest_framework import serializers, status
 from rest_framework.exceptions import ParseError
@@ -7,6 +9,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from canvas.api.answers import (
+    CanvasBody,
+    CanvasJudgement,
+    NewWorkflow,
+    VersionAnswer,
+    VersionInList,
+    WorkflowAnswer,
+    WorkflowChange,
+    WorkflowPage,
+)
 from canvas.api.bodies import (
     VERSION,
     WORKFLOW,
@@ -23,9 +35,18 @@ from canvas.problems import report_of
 from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
 from canvas.sealing import seal_canvas
 from workflows.access import actor_of, customer_of, role_required
+from workflows.api.documentation import IF_MATCH, PAGE, documented
 from workflows.api.requests import Page, checked, not_found, paged
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
+_saves = partial(
+    documented,
+    answers={200: WorkflowAnswer},
+    body=WorkflowChange,
+    headers=[IF_MATCH],
+    refusals=[404, 409, 422],
+    tag="workflows",
+)
 _READ_OR_EDIT = role_required(Role.EDITOR, read=Role.VIEWER)
 
 
@@ -40,6 +61,7 @@ class WorkflowList(APIView):
 
     permission_classes = (_READ_OR_EDIT,)
 
+    @documented("listWorkflows", {200: WorkflowPage}, query=[ListQuery], tag="workflows")
     def get(self, request: Request) -> Response:
         """Answer ``{workflows, total, page, limit}``, the newest change first, filtered by ``status`` if given."""
         query = checked(ListQuery, request.query_params)
@@ -51,6 +73,7 @@ class WorkflowList(APIView):
         bodies = [workflow_body(workflow) for workflow in found]
         return Response({"workflows": bodies, "total": rows.count(), "page": page, "limit": limit})
 
+    @documented("createWorkflow", {201: WorkflowAnswer}, body=NewWorkflow, refusals=[422], tag="workflows")
     def post(self, request: Request) -> Response:
         """Create a workflow at version 1; a draft keeps its errors, an active one must have none (422)."""
         with answered():
@@ -64,6 +87,7 @@ class WorkflowDetail(APIView):
 
     permission_classes = (_READ_OR_EDIT,)
 
+    @documented("readWorkflow", {200: WorkflowAnswer}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer the workflow with its newest canvas and what is wrong with it; the version is its ``ETag``."""
         versions = WorkflowVersion.objects.select_related("workflow").defer("nodes", "edges")
@@ -76,6 +100,7 @@ class WorkflowDetail(APIView):
             raise not_found(WORKFLOW)
         return _answer(version, status.HTTP_200_OK)
 
+    @_saves("saveWorkflow")
     def put(self, request: Request, workflow_id: str) -> Response:
         """Save what the body gives as the next version; what it leaves out stays.
 
@@ -90,9 +115,12 @@ class WorkflowDetail(APIView):
             )
         return _answer(version, status.HTTP_200_OK)
 
-    # PUT takes a part of the workflow already: that is what PATCH means.
-    patch = put
+    @_saves("changeWorkflow")
+    def patch(self, request: Request, workflow_id: str) -> Response:
+        """As ``PUT``, which takes a part of the workflow already."""
+        return self.put(request, workflow_id)
 
+    @documented("deleteWorkflow", {204: None}, refusals=[404], tag="workflows")
     def delete(self, request: Request, workflow_id: str) -> Response:
         """Delete the workflow with its versions; its executions stay."""
         with answered():
@@ -105,6 +133,7 @@ class WorkflowValidation(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("validateWorkflow", {200: CanvasJudgement}, body=CanvasBody, tag="workflows")
     def post(self, request: Request) -> Response:
         """Take ``{nodes, edges, name?, status?}``; answer ``{valid, errors, warnings, spec}``.
 
@@ -126,6 +155,7 @@ class VersionList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("listVersions", {200: VersionInList(many=True)}, query=PAGE, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer a page of versions, without their canvases."""
         pk = own_workflow_in(workflow_id, customer_of(request))
@@ -140,6 +170,7 @@ class VersionDetail(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readVersion", {200: VersionAnswer}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str, version: int) -> Response:
         """Answer the version."""
         found = (

@@ -6,6 +6,8 @@ from rest_framework.views import APIView
 
 from workflows.access import role_required
 from workflows.activities.knowledge_base import knowledge_base
+from workflows.api.answers import KnowledgeBase
+from workflows.api.documentation import documented
 from workflows.models import Role
 
 
@@ -14,6 +16,7 @@ class ActivityList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("listActivities", {200: KnowledgeBase}, tag="activities")
     def get(self, request: Request) -> Response:
         """Answer the document that is generated from the registry."""
         return Response(knowledge_base())

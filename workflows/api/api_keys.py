@@ -13,6 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from workflows.access import access_of, customer_of, role_required
+from workflows.api.answers import ApiKeyAnswer, NewApiKey
+from workflows.api.documentation import PAGE, documented
 from workflows.api.requests import Strict, Text, checked, id_in_path, not_found, paged
 from workflows.api.timestamps import rfc3339
 from workflows.api_keys import create_key, revoke
@@ -72,6 +74,7 @@ class ApiKeyList(APIView):
 
     permission_classes = (role_required(Role.ADMIN, by_key=False),)
 
+    @documented("listApiKeys", {200: ApiKeyAnswer(many=True)}, query=[KeyQuery, *PAGE], tag="API keys")
     def get(self, request: Request) -> Response:
         """Answer a page of keys, the newest first; the total is in ``X-Total-Count``."""
         query = checked(KeyQuery, request.query_params)
@@ -90,6 +93,7 @@ class ApiKeyList(APIView):
         response.data = [key_body(key) for key in keys]
         return response
 
+    @documented("createApiKey", {201: NewApiKey}, body=KeyBody, tag="API keys")
     def post(self, request: Request) -> Response:
         """Make a key with ``{name, scopes, role?, user?, expiresAt?}``; ``key`` in the answer is shown this once."""
         wanted = checked(KeyBody, request.data)
@@ -111,10 +115,12 @@ class ApiKeyDetail(APIView):
 
     permission_classes = (role_required(Role.ADMIN, by_key=False),)
 
+    @documented("readApiKey", {200: ApiKeyAnswer}, refusals=[404], tag="API keys")
     def get(self, request: Request, key_id: str) -> Response:
         """Answer the key."""
         return Response(key_body(_own_key(request, key_id)))
 
+    @documented("revokeApiKey", {204: None}, refusals=[404], tag="API keys")
     def delete(self, request: Request, key_id: str) -> Response:
         """Revoke the key: it works no more from now on, and stays in the list."""
         revoke(_own_key(request, key_id), by=access_of(request).actor)

@@ -1,10 +1,12 @@
 """``/approvals``: which gates wait for people, and their votes (subsystem-approval 3 and 6)."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
+from drf_spectacular.utils import extend_schema_view
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -13,6 +15,8 @@ from rest_framework.views import APIView
 
 from workflows import approvals
 from workflows.access import customer_of, role_required
+from workflows.api.answers import GateAnswer, GateStatistics
+from workflows.api.documentation import PAGE, documented
 from workflows.api.requests import APPROVAL, Conflict, Reason, checked, id_in_path, not_found, paged
 from workflows.api.timestamps import rfc3339
 from workflows.models import ApprovalGate, ApprovalVote, Customer, Role
@@ -70,6 +74,7 @@ class ApprovalList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("listApprovals", {200: GateAnswer(many=True)}, query=[ListFilter, *PAGE], tag="approvals")
     def get(self, request: Request) -> Response:
         """Answer a page, filtered by ``status`` and ``executionId``."""
         wanted = checked(ListFilter, request.query_params)
@@ -88,6 +93,7 @@ class ApprovalStatistics(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readApprovalStatistics", {200: GateStatistics}, tag="approvals")
     def get(self, request: Request) -> Response:
         """Answer counts by status and ``averageWaitSeconds`` (null before the first decision)."""
         found = approvals.stats(customer_of(request).pk)
@@ -101,9 +107,16 @@ class ApprovalDetail(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readApproval", {200: GateAnswer}, refusals=[404], tag="approvals")
     def get(self, request: Request, gate_id: str) -> Response:
         """Answer the gate with its votes."""
         return Response(_body_of(request, id_in_path(gate_id, APPROVAL)))
+
+
+def votes(operation_id: str) -> Callable[[type[APIView]], type[APIView]]:
+    """Say what an endpoint takes that votes."""
+    said = documented(operation_id, {200: GateAnswer}, body=Reason, refusals=[404, 409], tag="approvals")
+    return extend_schema_view(post=said)
 
 
 class _Vote(APIView):
@@ -123,12 +136,14 @@ class _Vote(APIView):
         return Response(_body_of(request, pk), status=status.HTTP_200_OK)
 
 
+@votes("approve")
 class Approve(_Vote):
     """``POST /approvals/{id}/approve``."""
 
     approve = True
 
 
+@votes("reject")
 class Reject(_Vote):
     """``POST /approvals/{id}/reject``; needs a reason."""
 

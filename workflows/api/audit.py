@@ -9,6 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from workflows.access import customer_of, role_required
+from workflows.api.answers import AuditPage
+from workflows.api.documentation import documented
 from workflows.api.requests import MAX_LIMIT, Limit, Text, checked
 from workflows.api.timestamps import rfc3339
 from workflows.models import AuditRecord, Role
@@ -67,6 +69,7 @@ class AuditTrail(APIView):
 
     permission_classes = (role_required(Role.ADMIN),)
 
+    @documented("readAudit", {200: AuditPage}, query=[AuditQuery], tag="audit")
     def get(self, request: Request) -> Response:
         """Answer ``{records, next}``: ``next`` is what to send as ``after`` for older ones, null at the end."""
         query = checked(AuditQuery, request.query_params)

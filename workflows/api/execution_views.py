@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from drf_spectacular.utils import extend_schema_view
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -13,6 +14,8 @@ from rest_framework.views import APIView
 from workflows import approvals, control, submission
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
+from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
+from workflows.api.documentation import PAGE, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
@@ -64,6 +67,7 @@ class ExecutionList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("listExecutions", {200: ExecutionInList(many=True)}, query=[ListFilter, *PAGE], tag="executions")
     def get(self, request: Request) -> Response:
         """Answer a page, filtered by ``status`` and ``workflowId``."""
         wanted = checked(ListFilter, request.query_params)
@@ -82,6 +86,7 @@ class ExecutionDetail(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readExecution", {200: ExecutionAnswer}, query=[ReadOptions], refusals=[404], tag="executions")
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer the execution with its outputs, once it has ended, and its newest log lines."""
         options = checked(ReadOptions, request.query_params)
@@ -109,6 +114,13 @@ class _Action(APIView):
         return Response(read_execution(customer_of(request).pk, pk, lines=0), status=code)
 
 
+def asks(operation_id: str, code: int) -> Callable[[type[APIView]], type[APIView]]:
+    """Say what an endpoint takes that asks something of an execution."""
+    body, refusals = Reason, (404, 409)
+    said = documented(operation_id, {code: ExecutionAnswer}, body=body, refusals=refusals, tag="executions")
+    return extend_schema_view(post=said)
+
+
 class _ReasonedAction(_Action):
     request_it: Callable[..., Execution]
     code: int = status.HTTP_202_ACCEPTED
@@ -124,18 +136,21 @@ class _ReasonedAction(_Action):
         return self.answer(request, pk, self.code)
 
 
+@asks("cancelExecution", 202)
 class CancelExecution(_ReasonedAction):
     """``POST /executions/{id}/cancel``: 202; what runs is asked to stop, the rest ends at once."""
 
     request_it = staticmethod(control.request_cancel)
 
 
+@asks("pauseExecution", 202)
 class PauseExecution(_ReasonedAction):
     """``POST /executions/{id}/pause``: 202; each branch stops at its next state boundary."""
 
     request_it = staticmethod(control.request_pause)
 
 
+@asks("resumeExecution", 200)
 class ResumeExecution(_ReasonedAction):
     """``POST /executions/{id}/resume``: 200; goes on where the pause stopped."""
 
@@ -146,6 +161,7 @@ class ResumeExecution(_ReasonedAction):
 class SignalExecution(_Action):
     """``POST /executions/{id}/signal``: 202 with ``{id, name, new}``."""
 
+    @documented("signalExecution", {202: SignalTaken}, body=SignalBody, refusals=[404, 409], tag="executions")
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{name, payload?, dedupeKey?}`` and deliver it to the branch that waits, or will wait, for it."""
         pk = self.own(request, execution_id)
@@ -166,6 +182,13 @@ class SignalExecution(_Action):
 class RerunExecution(_Action):
     """``POST /executions/{id}/rerun``: 201 with the new execution."""
 
+    @documented(
+        "rerunExecution",
+        {201: ExecutionAnswer},
+        body=RerunBody,
+        refusals=[404, 409],
+        tag="executions",
+    )
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{fromState?}`` and start a new execution that reuses what ran before that state."""
         pk = self.own(request, execution_id)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,6 +13,8 @@ from rest_framework.views import APIView
 
 from workflows.access import customer_of, role_required
 from workflows.activities.context import LEVELS, LogLevel
+from workflows.api.answers import LogPage
+from workflows.api.documentation import documented
 from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
 from workflows.live.lines import Cursor, Entry, log_body
 from workflows.models import Execution, LogEntry, Role
@@ -43,6 +46,7 @@ def _at(level: LogLevel, rows: QuerySet[LogEntry]) -> QuerySet[LogEntry]:
     return rows if level == "debug" else rows.filter(level__in=LEVELS[LEVELS.index(level) :])
 
 
+@extend_schema_field({"type": "string", "pattern": "^[0-9]{1,18}-[0-9]{1,18}$"})
 class _Place(serializers.Field[Cursor, str, str, Any]):
     def to_internal_value(self, data: str) -> Cursor:
         try:
@@ -64,6 +68,7 @@ class ExecutionLogs(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readLogs", {200: LogPage}, query=[LogQuery], refusals=[404], tag="executions")
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer a page; every line carries its cursor."""
         pk = id_in_path(execution_id, EXECUTION)

@@ -8,6 +8,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from workflows.access import access_of, customer_of, role_required
+from workflows.api.answers import ExecutionAnswer, SpecJudgement
+from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.executions import execution_body
 from workflows.api.requests import (
     MAX_PRIORITY,
@@ -47,6 +49,7 @@ class SpecValidation(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("validateSpec", {200: SpecJudgement}, body=SpecBody, tag="specs")
     def post(self, request: Request) -> Response:
         """Take ``{spec}``; answer ``{valid, errors, warnings, problems}``: 200 for invalid ones too."""
         body = checked(SpecBody, request.data)
@@ -58,6 +61,14 @@ class SpecExecution(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
+    @documented(
+        "executeSpec",
+        {200: ExecutionAnswer, 201: ExecutionAnswer},
+        body=SpecStart,
+        headers=[IDEMPOTENCY_KEY],
+        refusals=[409, 422],
+        tag="specs",
+    )
     def post(self, request: Request) -> Response:
         """Start ``{spec, inputs?, priority?}``: 201 with the execution, 422 with the problems of the spec.
 

@@ -12,6 +12,8 @@ from rest_framework.views import APIView
 
 from workflows import secrets
 from workflows.access import customer_of, role_required
+from workflows.api.answers import StatesPage
+from workflows.api.documentation import documented
 from workflows.api.executions import AT_A_STATE
 from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
@@ -95,6 +97,7 @@ class ExecutionStates(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
+    @documented("readStates", {200: StatesPage}, query=[StatesQuery], refusals=[404], tag="executions")
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer a page; ``next`` is null on the last."""
         pk = id_in_path(execution_id, EXECUTION)
