@@ -81,7 +81,13 @@ def _sign_in_failed(sender: Any, credentials: dict[str, Any], request: Any = Non
 
 def _write(sender: type[Model], instance: Any, what: str, details: dict[str, Any]) -> None:
     kind = _KINDS[sender]
-    customer = {Customer: lambda: instance.pk, User: lambda: None}.get(sender, lambda: instance.customer_id)()
+    match instance:
+        case Customer():
+            customer = instance.pk
+        case User():
+            customer = None
+        case _:
+            customer = instance.customer_id
     with transaction.atomic(savepoint=False):
         record(customer, f"{kind}.{what}", target=(kind, instance.pk), details=details)
 

@@ -20,6 +20,7 @@ from workflows.engine import hints, log_order, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.engine.store import connection_parameters
 from workflows.identifiers import new_id
+from workflows.metrics.tallies import Tally
 from workflows.models import ProcessKind
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ SHORTEST_TICK_SECONDS = 0.02
 PUMP_CHECK_SECONDS = 2.0
 RETENTION_SECONDS = 60.0
 ANCHOR_SECONDS = 15.0
+TALLY_SECONDS = 5.0
 JUMP_SECONDS = 2.0
 
 # The execution is locked too: a pause or resume that commits at this moment must not be overlooked.
@@ -99,6 +101,7 @@ class Clock:
     def __init__(self) -> None:
         self.id = new_id()
         self._stopping = False
+        self._tally = Tally()
         self._last_ran: dict[str, float] = {}
         self._patient_until = 0.0
         self._clocks: tuple[float, float] | None = None  # ours, monotonic, and the database's, in seconds
@@ -165,6 +168,7 @@ class Clock:
         )
         self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
         self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))
+        self._at_most_every(TALLY_SECONDS, "tallies", lambda: self._tally.advance(connection))
         self._at_most_every(ANCHOR_SECONDS, "anchor", lambda: anchor.renew(connection))
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:

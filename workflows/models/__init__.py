@@ -6,6 +6,7 @@ from workflows.models.audit import ActorKind, AuditHead, AuditRecord
 from workflows.models.branch import Branch, BranchStatus, Waiting
 from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
+from workflows.models.metric_tally import MetricTally
 from workflows.models.process import Process, ProcessKind
 from workflows.models.request_count import RequestCount
 from workflows.models.secret import Secret
@@ -28,6 +29,7 @@ __all__ = [
     "ExecutionStatus",
     "LogEntry",
     "Membership",
+    "MetricTally",
     "Process",
     "ProcessKind",
     "RequestCount",

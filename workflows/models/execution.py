@@ -98,6 +98,8 @@ class Execution(models.Model):
                 name="execution_pausing",
                 condition=models.Q(ended_at=None, pause_requested_at__isnull=False),
             ),
+            # What is open is counted at every scrape; no transition changes these columns.
+            models.Index(fields=["customer"], name="execution_open", condition=models.Q(ended_at=None)),
             models.Index(fields=["ended_at"], name="execution_ended", condition=models.Q(ended_at__isnull=False)),
         ]
         constraints = [
