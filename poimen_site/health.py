@@ -4,21 +4,30 @@ It refuses to change anything and to name hosts: anybody may ask.
 Source: contract-rest-api 3.
 """
 
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Min
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django_q.brokers import get_broker
+from redis.exceptions import RedisError
 
-from workflows.models import Process, ProcessKind
+from workflows.models import Branch, BranchStatus, Process, ProcessKind
 
 FRESH = timedelta(seconds=15)  # a heartbeat comes every few seconds; leases last ten
+_SECONDS = int(FRESH.total_seconds())
+LONGEST_WAIT = timedelta(seconds=60)
+LEAST_FREE_BYTES = 512 * 2**20
 
 Check = dict[str, Any]
 
@@ -33,7 +42,7 @@ def live(request: HttpRequest) -> JsonResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     """200 when requests can be served: the database answers and its schema is current. 503 otherwise.
 
-    Workers and the clock are reported, but do not decide: requests are accepted without them, and wait.
+    The others are reported, but do not decide: requests are accepted without workers, clock and queue, and wait.
     """
     checks = _checks()
     is_ready = all(checks[name]["status"] == "healthy" for name in ("database", "migrations"))
@@ -44,11 +53,16 @@ def ready(request: HttpRequest) -> JsonResponse:
 @require_safe
 def report(request: HttpRequest) -> JsonResponse:
     """``healthy`` (200), ``degraded`` (200: requests are served but work stands still) or ``unhealthy`` (503)."""
+    verdict, body = whole()
+    return JsonResponse(body, status=503 if verdict == "unhealthy" else 200)
+
+
+def whole() -> tuple[str, dict[str, Any]]:
+    """Return ``healthy``, ``degraded`` or ``unhealthy``, and the report that says why."""
     checks = _checks()
     sick = {name for name, check in checks.items() if check["status"] != "healthy"}
     verdict = "unhealthy" if sick & {"database", "migrations"} else "degraded" if sick else "healthy"
-    body = {"status": verdict, "checks": checks, "timestamp": _now()}
-    return JsonResponse(body, status=503 if verdict == "unhealthy" else 200)
+    return verdict, {"status": verdict, "checks": checks, "timestamp": _now()}
 
 
 def _checks() -> dict[str, Check]:
@@ -58,12 +72,14 @@ def _checks() -> dict[str, Check]:
     else:
         checks["migrations"] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
     known = checks["migrations"]["status"] == "healthy"
-    for name, kind in (("workers", ProcessKind.CLUSTER), ("clock", ProcessKind.CLOCK)):
+    for name, check in (
+        ("workers", _check_workers), ("clock", partial(_check_heartbeats, ProcessKind.CLOCK)), ("queue", _check_queue),
+    ):  # fmt: skip
         if known:
-            checks[name] = _timed(partial(_check_heartbeats, kind))
+            checks[name] = _timed(check)
         else:
             checks[name] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
-    return checks
+    return checks | {"git": _timed(_check_git), "disk": _timed(_check_disk)}
 
 
 def _timed(check: Callable[[], str | None]) -> Check:
@@ -99,8 +115,55 @@ def _check_migrations() -> str | None:
 
 def _check_heartbeats(kind: ProcessKind) -> str | None:
     count = Process.objects.filter(kind=kind, heartbeat_at__gte=timezone.now() - FRESH).count()
-    seconds = int(FRESH.total_seconds())
-    return None if count else f"no {kind.label.lower()} has signed in during the last {seconds} s"
+    return None if count else f"no {kind.label.lower()} has signed in during the last {_SECONDS} s"
+
+
+def _check_workers() -> str | None:
+    """Clusters must be there, and workers of theirs must drive: a cluster without any is silent."""
+    problem = _check_heartbeats(ProcessKind.CLUSTER)
+    if problem:
+        return problem
+    rows = Process.objects.filter(heartbeat_at__gte=timezone.now() - FRESH)
+    started = timezone.now() - FRESH  # a cluster that has just started has no pumps yet
+    is_old = rows.filter(kind=ProcessKind.CLUSTER, started_at__lt=started).exists()
+    if is_old and not rows.filter(kind=ProcessKind.PUMP).exists():
+        return f"silent: a cluster is there, but none of its workers has given a sign of life for {_SECONDS} s"
+    return None
+
+
+def _check_queue() -> str | None:
+    """The queue of hints must answer, and no ready branch may have waited for long."""
+    try:
+        get_broker().queue_size()
+    except RedisError as error:
+        return f"the queue in Redis does not answer ({type(error).__name__})"
+    oldest = Branch.objects.filter(status=BranchStatus.READY).aggregate(at=Min("ready_at"))["at"]
+    waited = timezone.now() - oldest if oldest is not None else timedelta(0)
+    if waited > LONGEST_WAIT:
+        return f"a branch has been ready for {int(waited.total_seconds())} s and no worker has taken it"
+    return None
+
+
+@lru_cache(maxsize=1)
+def _git_problem(minute: int) -> str | None:
+    """What is wrong with git; asked once a minute."""
+    try:
+        subprocess.run(["git", "--version"], check=True, capture_output=True, timeout=5)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"git cannot be run ({type(error).__name__}): activities that work on repositories fail"
+    return None
+
+
+def _check_git() -> str | None:
+    return _git_problem(int(time.monotonic() // 60))
+
+
+def _check_disk() -> str | None:
+    """Room for artifacts, workspaces and the embedded database, on the disk of the home."""
+    usage = shutil.disk_usage(settings.POIMEN_HOME)
+    if usage.free < LEAST_FREE_BYTES:
+        return f"only {usage.free // 2**20} MiB are free where POIMEN_HOME is; {LEAST_FREE_BYTES // 2**20} are wanted"
+    return None
 
 
 def _now() -> str:
