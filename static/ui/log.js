@@ -12,6 +12,7 @@ const newest = new LogLines(); // of a long log, until all of it is here
 const view = new LogView(lines, { scroller: $("lines"), spacer: $("spacer"), pane: $("window"), choose });
 view.onFollow = setFollow;
 
+const progress = new Map(); // how far the activity of a state is, by its last word
 let nextStates = null;
 let lastStates = 0;
 
@@ -39,6 +40,10 @@ const source = new LogSource($("log").dataset.execution, {
     view.lines = entries.length ? newest : lines;
     changed();
   },
+  progress({ nodeId, percent, message }) {
+    progress.set(nodeId, [percent, message]);
+    sayProgress();
+  },
   changed: statesChanged,
   said(tone, text) {
     const place = $("connection");
@@ -47,6 +52,17 @@ const source = new LogSource($("log").dataset.execution, {
   },
   over: () => $("about").dataset.over === "yes",
 });
+
+function sayProgress() {
+  for (const row of document.querySelectorAll(".standing[data-state]")) {
+    const [percent, message] = progress.get(row.dataset.state) ?? [];
+    const meter = row.querySelector("progress");
+    if (percent === undefined || !meter) continue;
+    meter.hidden = false;
+    meter.value = percent;
+    row.querySelector(".note").textContent = `${Math.round(percent)} %${message ? `: ${message}` : ""}`;
+  }
+}
 
 function changed() {
   view.changed();
@@ -149,5 +165,6 @@ document.addEventListener("keydown", (event) => {
     states[Math.min(states.length - 1, Math.max(0, here + (event.key === "j" ? 1 : -1)))]?.focus();
   }
 });
+document.addEventListener("refreshed", sayProgress);
 changed();
 source.run();

@@ -7,16 +7,17 @@ const FIRST_PAGE = 500; // small, so that something is there at once
 const PREVIEW = 300; // newest lines, shown while a long log is read from its beginning
 const POLL = 1000;
 const RETRY = [1000, 2000, 5000, 10000, 20000];
-const SILENCE = 45000; // after which a socket is taken for dead
+const SILENCE = 30000; // after which the server is asked whether it is still there: a dead line says nothing either
 const GONE = new Set([4401, 4403, 4404]);
 
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class LogSource {
-  // take(entries), preview(entries) for the newest lines of a long log, changed() for states, said(tone, text) for the
+  // take(entries), preview(entries) for the newest lines of a long log, progress(line) for an
+  // activity that tells how far it is, changed() for states, said(tone, text) for the
   // connection; over() tells whether the run has ended.
-  constructor(execution, { take, preview, changed, said, over }) {
-    Object.assign(this, { execution, take, preview, changed, said, over, count: 0, cursor: "", failures: 0, socketFailures: 0, ended: false, stopped: false, nextSocket: 0 });
+  constructor(execution, { take, preview, progress, changed, said, over }) {
+    Object.assign(this, { execution, take, preview, progress, changed, said, over, count: 0, cursor: "", failures: 0, socketFailures: 0, ended: false, stopped: false, nextSocket: 0 });
   }
 
   async run() {
@@ -76,17 +77,33 @@ export class LogSource {
     return pause(this.failures ? RETRY[Math.min(this.failures, RETRY.length) - 1] : POLL);
   }
 
+  // Frames as docs/reference/live-logs.md has them.
+  read(frames) {
+    const lines = frames.filter(({ type }) => type === "log" || type === "progress");
+    if (lines.length) this.take(lines);
+    for (const frame of frames) {
+      if (frame.cursor) this.cursor = frame.cursor;
+      if (frame.type === "progress") this.progress(frame);
+      if (frame.type === "end") this.ended = true;
+    }
+    if (frames.some(({ type }) => type === "state" || type === "end")) this.changed();
+  }
+
   // Follows over the socket; resolves when that has ended, one way or the other.
   listen() {
     return new Promise((done) => {
-      const query = new URLSearchParams({ level: "debug" });
+      const query = new URLSearchParams({ level: "debug", batch: "1" });
       if (this.cursor) query.set("after", this.cursor);
       if (customer()) query.set("customer", customer());
       const scheme = location.protocol === "https:" ? "wss" : "ws";
       const socket = new WebSocket(`${scheme}://${location.host}/ws/executions/${this.execution}/logs?${query}`);
       let heard = Date.now();
       const watch = setInterval(() => {
-        if (!navigator.onLine || Date.now() - heard > SILENCE) socket.close();
+        if (!navigator.onLine) socket.close();
+        else if (Date.now() - heard > SILENCE) {
+          heard = Date.now();
+          fetch("/health/live").catch(lost);
+        }
       }, 1000);
       const lost = () => socket.close();
       addEventListener("offline", lost, { once: true });
@@ -96,14 +113,7 @@ export class LogSource {
       };
       socket.onmessage = ({ data }) => {
         heard = Date.now();
-        const frame = JSON.parse(data);
-        if (frame.cursor) this.cursor = frame.cursor;
-        if (frame.type === "log") this.take([frame]);
-        else if (frame.type === "state") this.changed();
-        else if (frame.type === "end") {
-          this.ended = true;
-          this.changed();
-        }
+        this.read(JSON.parse(data));
       };
       socket.onclose = ({ code }) => {
         clearInterval(watch);
