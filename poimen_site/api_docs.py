@@ -14,12 +14,14 @@ class SchemaView(SpectacularAPIView):
     """``GET /schema``: OpenAPI 3, as YAML or, with ``?format=json``, as JSON."""
 
     permission_classes = [IsAuthenticated]  # noqa: RUF012 - as the base class has it
+    throttle_classes = ()
 
 
 class DocsView(SpectacularSwaggerSplitView):
     """``GET /docs``: the document, with forms to send requests; its script comes from a file of its own."""
 
     permission_classes = [IsAuthenticated]  # noqa: RUF012
+    throttle_classes = ()
     url_name = "schema"
 
 

@@ -97,6 +97,7 @@ class RefreshView(TokenRefreshView):
     """``POST /auth/refresh``."""
 
     serializer_class = RefreshSerializer
+    throttle_classes = ()
 
     @documented("refresh", {200: FreshToken}, body=RefreshSerializer, tag="sign-in")
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:

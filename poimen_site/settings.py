@@ -174,10 +174,14 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["poimen_site.request_body.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "workflows.api.documentation.Schema",
     "EXCEPTION_HANDLER": "poimen_site.errors.exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["workflows.rate_limit.CustomerThrottle"],
     "DEFAULT_THROTTLE_RATES": {"failed-sign-ins": "10/min"},
     # Of X-Forwarded-For only what this many proxies of ours wrote is believed; the rest anybody can invent.
     "NUM_PROXIES": env.whole_number("POIMEN_PROXIES", default=0, least=0, most=10),
 }
+
+# Requests that a customer may make over REST, by all web processes together; 0: any number.
+POIMEN_REQUESTS_PER_MINUTE = env.whole_number("POIMEN_REQUESTS_PER_MINUTE", default=12_000, least=0, most=100_000_000)
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Poimen",

@@ -20,6 +20,7 @@ urlpatterns = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", docs, name="docs"),
     path("workflow/health", health.report),
+    path("workflow/metrics", scraping.metrics),
     path("health", health.report),
     path("health/live", health.live),
     path("health/ready", health.ready),
