@@ -95,6 +95,10 @@ MIDDLEWARE = [
     "poimen_site.middleware.DatabaseUnavailableMiddleware",  # innermost: it is synchronous, and so the others are
 ]
 
+# Traces are sent where OpenTelemetry's own variables say; without them nothing of it is loaded.
+if any(env.text(name, default="") for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+    MIDDLEWARE.insert(1, "poimen_site.observability.traces.RequestTraceMiddleware")
+
 ROOT_URLCONF = "poimen_site.urls"
 ASGI_APPLICATION = "poimen_site.asgi.application"
 APPEND_SLASH = False

@@ -81,6 +81,7 @@ def _sign_in_failed(sender: Any, credentials: dict[str, Any], request: Any = Non
 
 def _write(sender: type[Model], instance: Any, what: str, details: dict[str, Any]) -> None:
     kind = _KINDS[sender]
+    customer: UUID | None
     match instance:
         case Customer():
             customer = instance.pk

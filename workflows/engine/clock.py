@@ -14,7 +14,7 @@ import psycopg
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
-from workflows import approvals, control
+from workflows import approvals, control, tracing
 from workflows.audit import anchor
 from workflows.engine import hints, log_order, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
@@ -32,6 +32,7 @@ PUMP_CHECK_SECONDS = 2.0
 RETENTION_SECONDS = 60.0
 ANCHOR_SECONDS = 15.0
 TALLY_SECONDS = 5.0
+TRACE_SECONDS = 2.0
 JUMP_SECONDS = 2.0
 
 # The execution is locked too: a pause or resume that commits at this moment must not be overlooked.
@@ -102,6 +103,7 @@ class Clock:
         self.id = new_id()
         self._stopping = False
         self._tally = Tally()
+        self._history = tracing.History() if tracing.is_wanted() else None
         self._last_ran: dict[str, float] = {}
         self._patient_until = 0.0
         self._clocks: tuple[float, float] | None = None  # ours, monotonic, and the database's, in seconds
@@ -169,6 +171,8 @@ class Clock:
         self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
         self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))
         self._at_most_every(TALLY_SECONDS, "tallies", lambda: self._tally.advance(connection))
+        if (history := self._history) is not None:
+            self._at_most_every(TRACE_SECONDS, "traces", lambda: history.advance(connection))
         self._at_most_every(ANCHOR_SECONDS, "anchor", lambda: anchor.renew(connection))
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
