@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
@@ -43,6 +46,13 @@ class Site:
         answer = self.api.get(path)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def shell(self, code: str) -> None:
+        """Run Python in the installation."""
+        environment = self.installation.environment
+        command = [sys.executable, "manage.py", "shell", "-c", code]
+        done = subprocess.run(command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
     def workflow(self, name: str = "Release") -> str:
         """Says something, asks a person, says something else."""
@@ -173,6 +183,39 @@ def test_a_run_from_its_start_to_its_end(page: Page, context: BrowserContext, si
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
     everything = [line["message"] for line in site.get(f"/executions/{run}/logs?level=info")["logs"]]
     assert page.locator("#window .line .tx").all_inner_texts() == everything
+
+
+def test_without_a_socket_the_page_asks_and_says_so(page: Page, context: BrowserContext, site: Site) -> None:
+    run = site.waiting_run()
+    context.route_web_socket(re.compile("/ws/"), lambda socket: socket.close())
+    page.goto(f"/ui/executions/{run}")
+    expect(page.locator("#connection")).to_have_text("Asking every second", timeout=PATIENCE)
+    site.post(f"/executions/{run}/signal", name="late")
+    expect(says(page, "signal late received")).to_have_count(1, timeout=PATIENCE)
+    site.post(f"/executions/{run}/cancel")
+    expect(page.locator("#connection")).to_have_text("Complete", timeout=PATIENCE)
+    everything = [line["message"] for line in site.get(f"/executions/{run}/logs?level=info")["logs"]]
+    assert page.locator("#window .line .tx").all_inner_texts() == everything
+
+
+def test_a_member_of_two_customers_follows_and_acts_for_either(context: BrowserContext, site: Site) -> None:
+    run, name = site.waiting_run(), f"ada-{time.monotonic_ns()}"
+    site.shell(
+        "from workflows.access import default_customer as first; from workflows.tests.people import customer, member; "
+        "from workflows.models import Membership; "
+        f"ada = member(customer('a-first-one'), 'viewer', '{name}'); "
+        "Membership.objects.create(user=ada, customer=first(), role='operator')"
+    )
+    page = context.new_page()
+    sign_in(page, name, "correct horse")
+    expect(page.locator("#home")).to_contain_text("Nothing waits")
+    page.goto(f"/ui/executions/{run}")
+    page.locator("#switch").click()
+    expect(page.locator("#connection")).to_have_text("Live", timeout=PATIENCE)
+    page.get_by_role("button", name="Cancel").click()
+    page.locator("#ask-yes").click()
+    expect(page.locator("#about h1")).to_contain_text("cancelled", timeout=PATIENCE)
+    assert site.get(f"/executions/{run}")["status"] == "cancelled"
 
 
 def test_decisions_and_requests_go_through_a_question(page: Page, site: Site) -> None:
