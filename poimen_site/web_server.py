@@ -31,6 +31,8 @@ class PatientServer(Server):  # type: ignore[misc]
         await super().handle_reply(protocol, message)
         if message["type"] == "websocket.accept":
             _limit_send_buffer(protocol)
+            # For a slow reader to come to the end of what it was sent; after that the rest would be thrown away.
+            protocol.closeHandshakeTimeout = settings.POIMEN_SLOW_READER_SECONDS
         elif message["type"] in ("websocket.send", "http.response.body"):
             await self._wait_for_room(protocol)
 

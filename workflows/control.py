@@ -263,6 +263,7 @@ def finish_if_stopped(cursor: Any, execution: UUID) -> bool:
         "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s, '', %s, %s, %s)",
         (execution, "warn", "run.finished", message),
     )
+    hints.notify_logged(cursor, [execution])
     cancel_gates(cursor, execution)
     if row[2] is not None:
         wake_parent(cursor, row[2], row[3], row[4])
@@ -353,3 +354,5 @@ def _say(execution: Execution, level: str, event: str, message: str, **fields: A
         message=message,
         fields=kept or None,
     )
+    with connection.cursor() as cursor:
+        hints.notify_logged(cursor, [execution.pk])

@@ -5,8 +5,12 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -63,19 +67,43 @@ class LogQuery(serializers.Serializer[Any]):
     level = serializers.ChoiceField(choices=LEVELS, default="info")
 
 
+ANSWERS: dict[Any, Any] = {(200, "application/json"): LogPage, (200, "text/plain"): OpenApiTypes.STR}
+
+
+class PlainText(BaseRenderer):
+    """What ``?format=text`` or ``Accept: text/plain`` choose: all lines as text. Renders nothing, since it streams."""
+
+    media_type = "text/plain"
+    format = "text"
+
+
 class ExecutionLogs(APIView):
     """``GET /executions/{id}/logs``: ``{logs, next, more}``; ask again with ``after=next`` to follow."""
 
     permission_classes = (role_required(Role.VIEWER),)
+    renderer_classes = (JSONRenderer, PlainText)
 
-    @documented("readLogs", {200: LogPage}, query=[LogQuery], refusals=[404], tag="executions")
-    def get(self, request: Request, execution_id: str) -> Response:
-        """Answer a page; every line carries its cursor."""
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer refusals in JSON, whatever was to come."""
+        self.request.accepted_renderer, self.request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
+        return super().handle_exception(exc)
+
+    @documented("readLogs", ANSWERS, query=[LogQuery], refusals=[404], tag="executions")
+    def get(self, request: Request, execution_id: str) -> HttpResponseBase:
+        """Answer a page, every line with its cursor; as text everything after ``after``, whatever ``limit`` says."""
         pk = id_in_path(execution_id, EXECUTION)
         query = checked(LogQuery, request.query_params)
         if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
             raise not_found(EXECUTION)
         after: Cursor | None = query["after"]
+        if request.accepted_renderer.format == PlainText.format:
+            from workflows.live.text import log_as_text  # which reads with what is above
+
+            return StreamingHttpResponse(
+                log_as_text(pk, after, query["level"]),
+                content_type="text/plain; charset=utf-8",
+                headers={"Content-Disposition": f'attachment; filename="{pk}.log"'},
+            )
         entries, more = lines_after(pk, after, query["limit"], level=query["level"])
         lines = [log_body(entry) for entry in entries]
         return Response({"logs": lines, "next": lines[-1]["cursor"] if lines else after and str(after), "more": more})

@@ -29,7 +29,8 @@ from workflows.live.reading import Wanted
 
 log = logging.getLogger(__name__)
 
-BAD_REQUEST, TOO_TALKATIVE, TRY_AGAIN = 4400, 1008, 1013
+# As HTTP statuses, for the server lets applications use no code between 1001 and 2999.
+BAD_REQUEST, NOT_FOUND, TOO_MUCH, FAULT, TRY_AGAIN = 4400, 4404, 4429, 4500, 4503
 MOST_MESSAGES = 100  # that a client may send; it has nothing to say
 LOOK_SECONDS = 5.0
 CHECK_SECONDS = 60.0  # how long a right that was taken away still works
@@ -98,10 +99,14 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Take no notice of what a client says, and no more than some of it."""
         self._messages += 1
         if self._messages == MOST_MESSAGES:
-            await self._refuse(Refused(TOO_TALKATIVE, "this socket only tells; it takes no messages"))
+            await self._stop()
+            await self._refuse(Refused(TOO_MUCH, "this socket only tells; it takes no messages"))
 
     async def disconnect(self, code: int) -> None:
         """End with the socket."""
+        await self._stop()
+
+    async def _stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -117,7 +122,7 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._refuse(refused)
         except Exception:
             log.exception("a live log failed")
-            await self.close(1011)
+            await self._refuse(Refused(FAULT, "something went wrong here; it is in the log of the web process"))
 
     async def _refuse(self, refused: Refused) -> None:
         await self.send(frame("error", code=refused.code, message=str(refused)))
@@ -146,7 +151,7 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 await self._authorised(question)
                 checked_at = time.monotonic()
             if feed.is_gone:
-                raise Refused(4404, "the execution has been deleted")
+                raise Refused(NOT_FOUND, "the execution has been deleted")
             if told is None:
                 told = feed.status
                 await self._send([state_frame(place, told or "")], question)
