@@ -19,7 +19,8 @@ NOTHING = "–"
 _SIGNS = {
     "pending": "○", "ready": "○", "blocked": "·", "queued": "·", "running": "▸", "waiting": "◔", "paused": "‖",
     "held": "‖", "success": "✓", "approved": "✓", "failed": "✗", "rejected": "✗", "cancelled": "⊘", "skipped": "–",
-    "timed_out": "◷", "expired": "◷", "interrupted": "↯",
+    "timed_out": "◷", "expired": "◷", "interrupted": "↯", "active": "✓",
+    "revoked": "⊘",
 }  # fmt: skip
 
 

@@ -40,7 +40,8 @@ def root() -> Client:
 @pytest.mark.django_db
 def test_every_model_has_a_page() -> None:
     assert {"execution", "branch", "staterun", "logentry", "signal", "specdocument", "approvalgate", "approvalvote",
-            "secret", "customer", "membership", "process", "workflow", "workflowversion"} == set(MODELS)  # fmt: skip
+            "secret", "customer", "membership", "process", "workflow", "workflowversion", "auditrecord",
+            "apikey"} == set(MODELS)  # fmt: skip
 
 
 @pytest.mark.django_db
