@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from django.db import DatabaseError
-from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
@@ -27,6 +27,7 @@ GIT_OPERATIONS = {"CloneRepoActivity": "clone"}
 
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
+disable_created_metrics()  # a second series for each, which nobody asks for
 _IS_SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
 registry = CollectorRegistry()
 http_requests = Histogram(

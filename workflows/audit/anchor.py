@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
+from django.db import connection as django_connection
 
 from workflows.audit import chain
 
@@ -28,8 +30,9 @@ class AnchorError(Exception):
 
 
 def path() -> Path:
-    """Return where the anchor is kept."""
-    return Path(settings.POIMEN_HOME) / "audit-anchor.json"
+    """Return where the anchor of the database in use is kept."""
+    database = quote(str(django_connection.settings_dict["NAME"]), safe="")
+    return Path(settings.POIMEN_HOME) / f"audit-anchor-{database}.json"
 
 
 def read() -> Ends | None:
@@ -62,10 +65,14 @@ def renew(connection: Any) -> bool:
     except AnchorError as error:
         log.error("the audit anchor is not renewed: %s", error)
         return False
-    for customer, (seq, text) in known.items():
-        if ends.get(customer, (0, ""))[0] < seq:
-            log.error("the audit trail of customer %s ends before its anchor %d: run audit_verify", customer, seq)
-            ends[customer] = (seq, text)
+    cut = {customer: end for customer, end in known.items() if ends.get(customer, (0, ""))[0] < end[0]}
+    if cut:
+        first = min(cut)
+        log.error(
+            "%d audit trails end before their anchors, that of customer %s before record %d: run audit_verify",
+            len(cut), first, cut[first][0],
+        )  # fmt: skip
+    ends |= cut
     if ends == known:
         return False
     try:
