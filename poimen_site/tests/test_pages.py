@@ -182,7 +182,9 @@ def test_an_ended_run_offers_to_run_again_and_nothing_else() -> None:
 
 
 def test_secrets_are_masked_on_pages() -> None:
-    execution = started(customer(), password="hunter22", harmless="seen")
+    execution = started(customer())
+    # As an older version may have left them: what is written today is sealed before it gets here.
+    Execution.objects.filter(pk=execution.pk).update(inputs={"password": "hunter22", "harmless": "seen"})
     page = text(visitor(Role.ADMIN), f"/ui/executions/{execution.pk}")
     assert "hunter22" not in page
     assert "seen" in page

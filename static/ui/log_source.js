@@ -113,7 +113,7 @@ export class LogSource {
       };
       socket.onmessage = ({ data }) => {
         heard = Date.now();
-        this.read(JSON.parse(data));
+        this.read([JSON.parse(data)].flat()); // one that refuses may come alone
       };
       socket.onclose = ({ code }) => {
         clearInterval(watch);
