@@ -27,7 +27,7 @@ GIT_OPERATIONS = {"CloneRepoActivity": "clone"}
 
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-disable_created_metrics()  # a second series for each, which nobody asks for
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
 _IS_SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
 registry = CollectorRegistry()
 http_requests = Histogram(

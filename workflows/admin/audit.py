@@ -17,7 +17,17 @@ from workflows.models.audit import INSTALLATION
 class DayFilter(admin.DateFieldListFilter):
     """When it was done."""
 
-    title = "when"
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "day"
+
+
+class KindFilter(admin.ChoicesFieldListFilter):
+    """Who did it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "who"
 
 
 @admin.register(AuditRecord)
@@ -27,8 +37,8 @@ class AuditRecordAdmin(ScopedAdmin):
     customer_path = "customer_id"
     view_role = Role.ADMIN
     list_title = "Audit trail, the newest first"
-    list_display = ("time", "actor_text", "action", "target", "customer_name", "details_text", "seq")
-    list_filter = (("at", DayFilter), "actor_kind")
+    list_display = ("time", "actor_text", "action", "target", "customer_name", "details_text")
+    list_filter = (("at", DayFilter), ("actor_kind", KindFilter))
     search_fields = ("actor",)
     search_help_text = "Whole name of an actor, a whole action like approval.approved, or id of what it was done to"
     id_search = ("execution_id", "workflow_id", "target_id")
@@ -80,7 +90,9 @@ class AuditRecordAdmin(ScopedAdmin):
         short = f"{row.target_kind} …{row.target_id[-6:]}"
         pages = {"execution": "execution", "approval": "approvalgate", "workflow": "workflow", "secret": "secret"}
         page = pages.get(row.target_kind)
-        return display.page_of(page, row.target_id, short) if page is not None else f"{row.target_kind} {row.target_id}"
+        if page is not None:
+            return display.page_of(page, row.target_id, short)
+        return short if len(row.target_id) > 12 else f"{row.target_kind} {row.target_id}"
 
     @admin.display(description="customer")
     def customer_name(self, row: Any) -> str:
@@ -89,10 +101,23 @@ class AuditRecordAdmin(ScopedAdmin):
 
     @admin.display(description="details")
     def details_text(self, row: AuditRecord) -> str:
-        """The details, cut."""
-        return display.short(json.loads(row.details) or None)
+        """The details in a line, without what only programs compare."""
+        told = {key: value for key, value in json.loads(row.details).items() if key != "checksum" and value is not None}
+        return " · ".join(f"{key} {_in_words(value)}" for key, value in told.items())[:120]
 
     @admin.display(description="details")
     def details_whole(self, row: AuditRecord) -> SafeString:
         """All details."""
         return display.pretty(json.loads(row.details))
+
+
+def _in_words(value: Any) -> str:
+    match value:
+        case {"from": before, "to": after}:
+            return f"{before} → {after}"
+        case list():
+            return ", ".join(map(str, value))
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)

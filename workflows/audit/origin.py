@@ -12,6 +12,8 @@ from typing import Any
 from workflows.models import ApiKey
 from workflows.models.audit import ActorKind
 
+OWN_NAMES = ("poimen", "system-auto")  # what it calls itself at the first start, and where it approves by setting
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -57,7 +59,8 @@ def bound(origin: Origin) -> Iterator[None]:
 
 
 def kind_of(actor: str) -> ActorKind:
-    """Return what ``actor`` is: nobody is Poimen itself; a key only if this request used one."""
-    if not actor:
+    """Return what ``actor`` is: nobody is Poimen itself, as are its own names; a key only if the request used one."""
+    origin = current()
+    if not actor or (actor in OWN_NAMES and actor != origin.actor):
         return ActorKind.SYSTEM
-    return ActorKind.API_KEY if current().is_program else ActorKind.USER
+    return ActorKind.API_KEY if origin.is_program else ActorKind.USER

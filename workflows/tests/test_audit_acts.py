@@ -54,6 +54,11 @@ def test_what_poimen_starts_by_itself_is_nobodys_decision() -> None:
     assert actions(customer(), "execution.") == []
 
 
+def test_poimens_own_names_are_no_persons() -> None:
+    started(customer(), by="poimen")
+    assert told(customer(), "execution.started").actor_kind == "system"
+
+
 def test_a_refused_request_leaves_no_record() -> None:
     acme = customer()
     execution = started(acme, by="ann")
