@@ -7,7 +7,9 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from canvas.tests.drawing import node
 from canvas.tests.test_api_workflows import saved
@@ -277,3 +279,24 @@ def test_a_theme_that_was_chosen_is_in_the_page() -> None:
     assert 'data-theme="dark"' in text(client, "/")
     client.cookies["theme"] = '"><script>'
     assert "data-theme" not in text(client, "/")
+
+
+def test_a_page_costs_the_same_queries_however_much_it_shows() -> None:
+    def queries(path: str) -> int:
+        with CaptureQueriesContext(connection) as counted:
+            assert client.get(path).status_code == 200
+        return len(counted)
+
+    client = visitor(Role.APPROVER)
+    api = signed_in(member(customer(), Role.ADMIN))
+    run = gate(slug="acme").execution_id
+    workflow = saved(api, nodes=[node("a")], edges=[])["id"]
+    paths = ["/", "/ui/workflows", "/ui/executions", f"/ui/executions/{run}", f"/ui/workflows/{workflow}"]
+    few = {path: queries(path) for path in paths}
+    for number in range(6):
+        asked = gate(slug="acme")
+        saved(api, name=f"w{number}", nodes=[node("a")], edges=[])
+        broken = started(customer())
+        Execution.objects.filter(pk=broken.pk).update(status="failed", ended_at=datetime.now(UTC), errors=["x"])
+        Execution.objects.filter(pk=asked.execution_id).update(parent=run)
+    assert {path: queries(path) for path in paths} == few

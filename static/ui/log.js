@@ -1,4 +1,5 @@
 // The log of a run's page: lines, view and source wired to its controls.
+import { plain } from "./ansi.js";
 import { refresh } from "./live.js";
 import { LogLines } from "./log_lines.js";
 import { LogSource } from "./log_source.js";
@@ -48,7 +49,7 @@ const source = new LogSource($("log").dataset.execution, {
   said(tone, text) {
     const place = $("connection");
     place.dataset.tone = tone;
-    if (place.textContent !== text) place.textContent = text;
+    if (place.textContent !== text) place.textContent = place.title = text;
   },
   over: () => $("about").dataset.over === "yes",
 });
@@ -115,7 +116,7 @@ function choose(line) {
   view.chosen = line.entry;
   const { timestamp, nodeId, level, event, fields, message } = line.entry;
   $("line-facts").textContent = [timestamp, nodeId, level, event].filter(Boolean).join(" · ");
-  $("line-text").textContent = fields ? `${message}\n\n${JSON.stringify(fields, null, 2)}` : message;
+  $("line-text").textContent = fields ? `${plain(message)}\n\n${JSON.stringify(fields, null, 2)}` : plain(message);
   $("line-detail").hidden = false;
   setFollow(false);
 }

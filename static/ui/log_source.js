@@ -50,7 +50,7 @@ export class LogSource {
         this.count += page.logs.length;
         if (isFirst && more) {
           if (this.count === FIRST_PAGE) this.preview(await this.newest());
-          this.said("wait", `Loading: ${this.count.toLocaleString("en")} lines`);
+          this.said("wait", `Loading: ${this.count.toLocaleString("en")}`);
         }
       }
       this.failures = 0;
