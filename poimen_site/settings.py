@@ -96,7 +96,7 @@ MIDDLEWARE = [
 ]
 
 # Traces are sent where OpenTelemetry's own variables say; without them nothing of it is loaded.
-if any(env.text(name, default="") for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+if env.text("OTEL_EXPORTER_OTLP_ENDPOINT", default="") or env.text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", default=""):
     MIDDLEWARE.insert(1, "poimen_site.observability.traces.RequestTraceMiddleware")
 
 ROOT_URLCONF = "poimen_site.urls"
