@@ -75,10 +75,10 @@ def documented(
 
 
 class Schema(AutoSchema):
-    """As drf-spectacular's own, but lists are told only by what endpoints say."""
+    """As drf-spectacular's own, but what is a list is told by what an endpoint says alone."""
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return False
+        return isinstance(serializer, serializers.ListSerializer)
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
