@@ -86,6 +86,7 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         super().__init__(*args, **options)
         self._task: asyncio.Task[None] | None = None
         self._messages = 0
+        self._is_batched = False
 
     async def connect(self) -> None:
         """Accept pages that may come in, and begin; 403 for others."""
@@ -115,6 +116,7 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _serve(self) -> None:
         try:
             question = Question.parse(self.scope["query_string"])
+            self._is_batched = question.is_batched
             execution = await self._authorised(question)
             async with hub().follow(execution) as feed:
                 await self._follow(execution, feed, question)
@@ -125,7 +127,8 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._refuse(Refused(FAULT, "something went wrong here; it is in the log of the web process"))
 
     async def _refuse(self, refused: Refused) -> None:
-        await self.send(frame("error", code=refused.code, message=str(refused)))
+        told = frame("error", code=refused.code, message=str(refused))
+        await self.send(f"[{told}]" if self._is_batched else told)
         await self.close(refused.code)
 
     async def _authorised(self, question: Question) -> UUID:

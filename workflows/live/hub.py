@@ -88,6 +88,9 @@ class Hub:
                     log.warning("live logs wait for the database (%s)", str(error).strip().partition("\n")[0])
                 is_away = True
                 await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("reading for live logs failed; going on")  # else nobody would ever see a line again
+                await asyncio.sleep(RETRY_SECONDS)
             else:
                 is_away = False
                 await asyncio.sleep(PAUSE_SECONDS)
