@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from poimen_site.environment import Environment, SettingError, wrong
 
-NAMES = ("POIMEN_JWT_ISSUER", "POIMEN_JWT_AUDIENCE", "POIMEN_JWT_JWKS_URL", "POIMEN_JWT_SHARED_SECRET")
-CLAIMS = {"user": "POIMEN_JWT_USER_CLAIM", "customer": "POIMEN_JWT_CUSTOMER_CLAIM", "role": "POIMEN_JWT_ROLE_CLAIM"}
 LEAST_SECRET_BYTES = 32
 
 
@@ -19,26 +17,31 @@ def token_issuer(env: Environment) -> dict[str, Any] | None:
 
     Raises :class:`~poimen_site.environment.SettingError` for half a configuration.
     """
-    issuer, audience, jwks_url, shared_secret = (env.text(name, default="") for name in NAMES)
-    given = [name for name in (*NAMES, *CLAIMS.values()) if env.text(name, default="")]
+    issuer = env.text("POIMEN_JWT_ISSUER", default="")
+    audience = env.text("POIMEN_JWT_AUDIENCE", default="")
+    jwks_url = env.text("POIMEN_JWT_JWKS_URL", default="")
+    shared_secret = env.text("POIMEN_JWT_SHARED_SECRET", default="")
+    user = env.text("POIMEN_JWT_USER_CLAIM", default="")
+    customer = env.text("POIMEN_JWT_CUSTOMER_CLAIM", default="")
+    role = env.text("POIMEN_JWT_ROLE_CLAIM", default="")
+    given = any((issuer, audience, jwks_url, shared_secret, user, customer, role))
     if not given:
         return None
     if not issuer or not audience or bool(jwks_url) == bool(shared_secret):
         raise SettingError(
-            f"{', '.join(given)} alone would not do: tokens of another issuer need POIMEN_JWT_ISSUER, "
+            "Half of the settings POIMEN_JWT_... would not do: tokens of another issuer need POIMEN_JWT_ISSUER, "
             "POIMEN_JWT_AUDIENCE and exactly one of POIMEN_JWT_JWKS_URL and POIMEN_JWT_SHARED_SECRET."
         )
     if jwks_url and not _is_safe(jwks_url):
         raise wrong("POIMEN_JWT_JWKS_URL", jwks_url, "an https:// address (http:// only on loopback)")
     if shared_secret and len(shared_secret.encode()) < LEAST_SECRET_BYTES:
         raise SettingError(f"POIMEN_JWT_SHARED_SECRET is too short; expected at least {LEAST_SECRET_BYTES} bytes.")
-    defaults = {"user": "sub", "customer": "customer_id", "role": ""}
     return {
         "issuer": issuer,
         "audience": audience,
         "jwks_url": jwks_url,
         "shared_secret": shared_secret,
-        "claims": {what: env.text(name, default=defaults[what]) for what, name in CLAIMS.items()},
+        "claims": {"user": user or "sub", "customer": customer or "customer_id", "role": role},
     }
 
 
