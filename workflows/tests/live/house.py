@@ -4,15 +4,17 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from workflows.identifiers import new_id
 from workflows.tests.chaos.installation import Installation, eventually
 
 PEOPLE = """
@@ -20,29 +22,36 @@ import json
 from django.contrib.auth.models import User
 from rest_framework_simplejwt.tokens import RefreshToken
 from workflows.models import Customer, Membership
+from workflows.submission import start_execution, store_spec
+from workflows.tests.live.house import WAITING
 tokens = {}
-for name, slug in (("ann", "acme"), ("bob", "other")):
+for name, slug, role in (("ann", "acme", "viewer"), ("bob", "other", "viewer"), ("eve", "acme", "operator")):
     customer, _ = Customer.objects.get_or_create(slug=slug, defaults={"name": slug.title()})
-    user = User.objects.create_user(name, password="correct horse battery")
-    Membership.objects.create(user=user, customer=customer, role="viewer")
+    user = User.objects.create_user(name, password="correct horse battery", is_staff=True)
+    Membership.objects.create(user=user, customer=customer, role=role)
     tokens[name] = str(RefreshToken.for_user(user).access_token)
-print(json.dumps(tokens))
+    if role == "operator":
+        spec = store_spec(WAITING)
+        execution, _ = start_execution(customer=customer, spec=spec, inputs={}, name=spec.document["name"])
+print(json.dumps({"tokens": tokens, "execution": str(execution.pk)}))
 """
 WAITING = {"name": "waiting", "states": [{"name": "Hold", "type": "WaitForSignal", "signal": "go", "end": True}]}
 
 
 class House:
-    """``ann`` is a viewer of the customer whose executions the tests start, ``bob`` one of another."""
+    """``ann`` is a viewer of the customer of the tests' executions, ``eve`` an operator; ``bob`` belongs elsewhere."""
 
     def __init__(self, home: Path) -> None:
         self.installation = Installation(home, HOST="127.0.0.1", LOG_LEVEL="info")
         self.tokens: dict[str, str] = {}
+        self._submitted = ""
 
     def open(self) -> None:
         """Start the database and let the people in."""
         self.installation.__enter__()
         said = self.installation._run("manage.py", "shell", "--no-imports", "-c", PEOPLE)
-        self.tokens = json.loads(said.strip().splitlines()[-1])
+        found = json.loads(said.strip().splitlines()[-1])
+        self.tokens, self._submitted = found["tokens"], found["execution"]
 
     def close(self) -> None:
         """End everything."""
@@ -54,26 +63,32 @@ class House:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        process = self.installation.start("web", PORT=str(port), **settings)
-        web = Web(port, process, self.tokens)
-        eventually("the web process answers", web.answers, within=60)
+        web = Web(port, lambda: self.installation.start("web", PORT=str(port), **settings), self.tokens)
         try:
+            eventually("the web process answers", web.answers, within=60)
             yield web
         finally:
-            process.kill()
-            process.wait()
+            web.kill()
 
     def execution(self) -> str:
-        """A new execution that waits; no worker runs."""
-        return self.installation.submit(WAITING)[0]
+        """A new execution that waits for ever, since no worker runs: a copy of one that was submitted."""
+        new = str(new_id())
+        with self.database() as connection:
+            connection.execute(
+                "INSERT INTO workflows_execution "
+                "SELECT (jsonb_populate_record(e, jsonb_build_object('id', %s::text))).* "
+                "FROM workflows_execution e WHERE e.id = %s",
+                (new, self._submitted),
+            )
+        return new
 
     def database(self) -> psycopg.Connection[Any]:
         """A connection of one's own in autocommit."""
         return psycopg.connect(self.installation.postgres.url, autocommit=True)
 
     def say(self, execution: str, *messages: str, level: str = "info", node: str = "Hold", event: str = "") -> None:
-        """Write lines and commit them."""
-        with self.database() as connection:
+        """Write lines and commit them together."""
+        with self.database() as connection, connection.transaction():
             say(connection, execution, *messages, level=level, node=node, event=event)
 
     def finish(self, execution: str, status: str = "success") -> None:
@@ -104,11 +119,22 @@ def say(
 class Web:
     """A web process and the way to its sockets."""
 
-    def __init__(self, port: int, process: "subprocess.Popen[bytes]", tokens: dict[str, str]) -> None:
+    def __init__(self, port: int, start: "Callable[[], subprocess.Popen[bytes]]", tokens: dict[str, str]) -> None:
         self.port = port
-        self.process = process
+        self._start = start
+        self.process = start()
         self.url = f"http://127.0.0.1:{port}"
         self.tokens = tokens
+
+    def kill(self) -> None:
+        """End it the hard way."""
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> None:
+        """Kill it and start another in its place; does not wait until that answers."""
+        self.kill()
+        self.process = self._start()
 
     def answers(self) -> bool:
         """Whether it serves."""
@@ -145,9 +171,22 @@ def frames(socket: ClientConnection, *, until: str = "", kind: str = "", within:
             message = json.loads(socket.recv(timeout=left))
         except TimeoutError:
             continue
-        found.extend(message if isinstance(message, list) else [message])
-        if any((until and frame.get("message") == until) or frame["type"] == kind for frame in found):
+        came = message if isinstance(message, list) else [message]
+        found += came
+        if any((until and frame.get("message") == until) or frame["type"] == kind for frame in came):
             return found
+
+
+def closing(socket: ClientConnection, within: float = 10) -> tuple[int | None, dict[str, Any]]:
+    """Read until the socket is closed; returns the code, None without one, and the last frame."""
+    last: dict[str, Any] = {}
+    deadline = time.monotonic() + within
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            last = json.loads(socket.recv(timeout=left))
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd else None, last
+    raise AssertionError(f"not closed within {within} s; the last frame: {last}")
 
 
 def said(found: list[dict[str, Any]]) -> list[str]:
