@@ -99,9 +99,9 @@ def _check_nodes_alone(
 
 def _report(problem: SpecProblem, document: dict[str, Any], findings: Findings, *, only_nodes: bool) -> None:
     """Add a problem of the spec to ``findings``, at the node it belongs to."""
-    if problem.code in _SAID_BEFORE:
-        return
     node_id, rest = _node_at(problem.path, document)
+    if problem.code in _SAID_BEFORE and not rest.startswith("spec."):  # nobody has read an inline child before
+        return
     if only_nodes and (node_id is None or problem.code in _OF_THE_PLACE):
         return
     where = rest.replace("parameters", "data.config", 1) if rest.startswith("parameters") else rest

@@ -268,7 +268,10 @@ def _check_references(canvas: Canvas, by_id: Mapping[str, Node], findings: Findi
             hint = findings.did_you_mean(fault.name, known_names)
             findings.report(fault.code, f"{node.called}: {fault}", node_id=node.id, suggestion=hint)
 
-        config = names.rewrite(dict(node.config or {}), used, unknown)
+        config = dict(node.config or {})
+        # A child that is written down in its node has states of its own, which its references name.
+        child = {"spec": config["spec"]} if node.state_type == "Workflow" and "spec" in config else {}
+        config = names.rewrite(config | dict.fromkeys(child), used, unknown) | child
         # Of two nodes with one id the first counts.
         canvas.configs.setdefault(node.id, config)
     siblings: dict[str, list[Edge]] = {}

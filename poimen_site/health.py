@@ -20,8 +20,9 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django_q.brokers import get_broker
-from redis.exceptions import RedisError
 
+from poimen_site.errors import RETRY_AFTER_SECONDS
+from poimen_site.redis_outage import redis_errors
 from workflows.models import Branch, BranchStatus, Process, ProcessKind
 
 FRESH = timedelta(seconds=15)  # a heartbeat comes every few seconds; leases last ten
@@ -47,14 +48,20 @@ def ready(request: HttpRequest) -> JsonResponse:
     checks = _checks()
     is_ready = all(checks[name]["status"] == "healthy" for name in ("database", "migrations"))
     body = {"status": "ready" if is_ready else "unready", "checks": checks, "timestamp": _now()}
-    return JsonResponse(body, status=200 if is_ready else 503)
+    return _answer(body, is_ready)
 
 
 @require_safe
 def report(request: HttpRequest) -> JsonResponse:
     """``healthy`` (200), ``degraded`` (200: requests are served but work stands still) or ``unhealthy`` (503)."""
     verdict, body = whole()
-    return JsonResponse(body, status=503 if verdict == "unhealthy" else 200)
+    return _answer(body, verdict != "unhealthy")
+
+
+def _answer(body: dict[str, Any], is_well: bool) -> JsonResponse:
+    if is_well:
+        return JsonResponse(body)
+    return JsonResponse(body, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def whole() -> tuple[str, dict[str, Any]]:
@@ -135,7 +142,7 @@ def _check_queue() -> str | None:
     """The queue of hints must answer, and no ready branch may have waited for long."""
     try:
         get_broker().queue_size()
-    except RedisError as error:
+    except redis_errors() as error:
         return f"the queue in Redis does not answer ({type(error).__name__})"
     oldest = Branch.objects.filter(status=BranchStatus.READY).aggregate(at=Min("ready_at"))["at"]
     waited = timezone.now() - oldest if oldest is not None else timedelta(0)

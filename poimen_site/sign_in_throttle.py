@@ -10,24 +10,16 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.core.cache import cache
 from django.dispatch import receiver
 from rest_framework.throttling import SimpleRateThrottle
 
+from poimen_site.redis_outage import redis_errors
+
 log = logging.getLogger(__name__)
 
 TOO_MANY = "Too many failed sign-ins with this user name from your address."
-
-
-def _away() -> tuple[type[Exception], ...]:
-    """What says that the cache is away: only Redis can be, and only with it is its large client imported."""
-    if not settings.REDIS_URL:
-        return ()
-    from redis.exceptions import RedisError
-
-    return (RedisError,)
 
 
 class SignInThrottle(SimpleRateThrottle):
@@ -41,7 +33,7 @@ class SignInThrottle(SimpleRateThrottle):
         """Whether the sign-in of ``request`` (a form or a JSON object with ``username``) may be tried."""
         try:
             return super().allow_request(request, view)
-        except _away() as error:
+        except redis_errors() as error:
             log.warning("failed sign-ins are not counted: %s", error)
             return True
 
@@ -62,7 +54,7 @@ class SignInThrottle(SimpleRateThrottle):
         return f"failed-sign-ins:{digest}"
 
     def count_failure(self, name: str, request: Any) -> None:
-        """Remember a failure; raises one of :func:`_away`."""
+        """Remember a failure; raises one of :func:`redis_errors`."""
         key, now = self.key_of(name, request), self.timer()
         recent = [moment for moment in cache.get(key, []) if moment > now - self.duration]
         cache.set(key, [now, *recent][: self.num_requests], self.duration)
@@ -72,7 +64,7 @@ def forget_failures(name: str, request: Any) -> None:
     """Start counting anew: whoever signed in knows the password."""
     try:
         cache.delete(SignInThrottle().key_of(name, request))
-    except _away() as error:
+    except redis_errors() as error:
         log.warning("failed sign-ins are not forgotten: %s", error)
 
 
@@ -83,7 +75,7 @@ def _count(sender: Any, credentials: Mapping[str, Any], request: Any = None, **_
         return
     try:
         SignInThrottle().count_failure(name, request)
-    except _away() as error:
+    except redis_errors() as error:
         log.warning("a failed sign-in is not counted: %s", error)
 
 

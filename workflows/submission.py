@@ -267,7 +267,13 @@ def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: st
         before, visits, previous = 0, 0, None
         variables: dict[str, Any] = {}
         if from_state is not None:
-            before = _first_run_of(cursor, execution_id, from_state)
+            first = _first_run_of(cursor, execution_id, from_state)
+            if first is None:
+                raise NotRerunnable(
+                    f"{from_state} did not run, so there is nothing before it to reuse; rerun from "
+                    "the state that failed, or from the start"
+                )
+            before = first
             variables, previous = _as_of(cursor, execution_id, before, names)
             visits = len(readable_states(spec))
         made = insert_execution(
@@ -307,15 +313,15 @@ def _audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | No
     )
 
 
-def _first_run_of(cursor: Any, execution: UUID, state: str) -> int:
-    """The id of the first run of the last visit of ``state``; past every run if it never ran."""
+def _first_run_of(cursor: Any, execution: UUID, state: str) -> int | None:
+    """The id of the first run of the last visit of ``state``, be it reused; None if it never ran."""
     cursor.execute(
-        "SELECT min(id) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND NOT reused AND visit = "
-        "(SELECT max(visit) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND NOT reused)",
+        "SELECT min(id) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND visit = "
+        "(SELECT max(visit) FROM workflows_staterun WHERE execution_id = %s AND state = %s)",
         (execution, state, execution, state),
     )
     found = cursor.fetchone()[0]
-    return int(found) if found is not None else 2**62
+    return int(found) if found is not None else None
 
 
 def _as_of(cursor: Any, execution: UUID, before: int, names: list[str]) -> tuple[dict[str, Any], Any]:

@@ -130,3 +130,24 @@ def test_every_code_that_compiling_can_give_is_in_one_of_the_two_tables() -> Non
     shared = set(CODES) & set(SPEC_CODES)
     # The same words for the same thing in both languages.
     assert shared == {"bad-condition", "missing-parameter", "unknown-activity", "unknown-reference"}
+
+
+def workflow_node(node_id: str, spec: dict[str, Any]) -> dict[str, Any]:
+    data = {"label": node_id, "stateType": "Workflow", "config": {"spec": spec}}
+    return {"id": node_id, "type": "activity", "data": data}
+
+
+def test_the_references_of_a_child_in_a_node_name_its_own_states() -> None:
+    child = {"name": "c", "states": [
+        {"name": "Fetch", "type": "Pass", "result": 1},
+        {"name": "Read", "type": "Pass", "result": ["got ${Fetch.output}", "{% Fetch.output %}"]},
+    ]}  # fmt: skip
+    drawn = [node("n1", label="Fetch"), workflow_node("k", child)]
+    assert states(drawn, edges("n1 k"))[1]["spec"] == child
+
+
+def test_a_fault_inside_such_a_child_is_told() -> None:
+    child = {"name": "c", "states": [{"name": "Read", "type": "Pass", "result": "${Nowhere.output}"}]}
+    outcome = compiled([workflow_node("k", child)], [])
+    assert outcome.document is None
+    assert codes(outcome, "error") == ["unknown-reference"]

@@ -68,7 +68,9 @@ WITH lost AS (
         next_state, started_at, ended_at, worker, epoch, reused)
     SELECT execution_id, id, state, visit, attempt - 1, CASE WHEN activity <> '' THEN 'Task' ELSE '' END, activity,
         'interrupted', jsonb_build_object('name', 'Interrupted', 'message', 'the worker was lost'), state,
-        COALESCE(state_entered_at, now()), now(), lease_owner::text, epoch - 1, false
+        COALESCE(state_entered_at, now()), now(),
+        COALESCE((SELECT p.host || ':' || p.pid FROM workflows_process p WHERE p.id = lease_owner), lease_owner::text),
+        epoch - 1, false
     FROM back ON CONFLICT DO NOTHING
 )
 INSERT INTO workflows_logentry (execution_id, branch_id, node_id, level, event, message)

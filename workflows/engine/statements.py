@@ -110,9 +110,11 @@ _BRANCH_COLUMNS = (
         for name in (
             "id", "execution_id", "body", "name", "index", "ancestors", "parent_id", "parent_visit", "parent_attempt",
             "item", "state", "visit", "attempt", "failures", "interruptions", "variables", "previous", "caught",
-            "waiting_for", "wait_signal", "wake_at",
+            "waiting_for", "wait_signal",
         )
     ),
+    # A moment that Python cannot tell must not keep a pump from reading what else is ready.
+    "CASE WHEN b.wake_at < 'epoch' THEN 'epoch' ELSE b.wake_at END",
     "COALESCE(b.wake_at <= now(), false)", "b.stop", "b.epoch", "b.seq", "COALESCE(b.state_entered_at, now())",
 )  # fmt: skip
 BRANCH_COLUMN_COUNT = len(_BRANCH_COLUMNS)

@@ -108,7 +108,11 @@ class Store:
                 if self._is_stopping():
                     raise Stopping from error
                 if not is_waiting:
-                    log.warning("the database is away (%s); waiting for it", str(error).strip().partition("\n")[0])
+                    text = str(error).strip().partition("\n")[0]
+                    if isinstance(error, PoolTimeout):
+                        log.warning("no connection to the database was to be had (%s); waiting for one", text)
+                    else:
+                        log.warning("the database is away (%s); waiting for it", text)
                 is_waiting = True
                 time.sleep(_RETRY_SECONDS)
 

@@ -7,7 +7,7 @@ same lock under which signals are sent, so that none is missed.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import Outcome
 from workflows.engine.store import Store
 from workflows.errors import ActivityTimeout, InvalidInput
-from workflows.spec.durations import parse_duration
+from workflows.spec.durations import parse_duration, parse_moment
 from workflows.spec.limits import MAX_WAIT
 
 log = logging.getLogger(__name__)
@@ -89,10 +89,9 @@ def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:
     else:
         text = templates["until"].resolve(scope)
         try:
-            until = datetime.fromisoformat(text)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"until: {text!r} is not a moment; write it like 2030-01-31T08:00:00Z") from None
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            until = parse_moment(text)
+        except ValueError as error:
+            raise InvalidInput(f"until: {text!r} {error}") from None
     if (length or (until or started) - started) > MAX_WAIT:
         raise InvalidInput(f"a Wait may last {MAX_WAIT.days} days")
     line.log(

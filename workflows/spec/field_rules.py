@@ -5,13 +5,13 @@ Owns what a shape cannot say about a single object; looks neither at other state
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from workflows.spec import limits
 from workflows.spec.activity_rules import is_dynamic
 from workflows.spec.document import child_path
-from workflows.spec.durations import EXPECTED, format_duration, parse_duration
+from workflows.spec.durations import EXPECTED, format_duration, parse_duration, parse_moment
 from workflows.spec.outline import objects_in
 from workflows.spec.report import Findings, shown
 
@@ -96,10 +96,9 @@ def _check_wait(raw: dict[str, Any], path: str, findings: Findings) -> None:
     until = raw.get("until")
     if isinstance(until, str) and not is_dynamic(until):
         try:
-            datetime.fromisoformat(until)
-        except ValueError:
-            message = f"{shown(until)} is not a moment; write it like 2030-01-31T08:00:00Z"
-            findings.add(child_path(path, "until"), "bad-time", message)
+            parse_moment(until)
+        except ValueError as error:
+            findings.add(child_path(path, "until"), "bad-time", f"{shown(until)} {error}")
 
 
 def _check_map(raw: dict[str, Any], path: str, findings: Findings) -> None:

@@ -294,6 +294,23 @@ def test_a_rerun_from_a_state_reuses_what_was_before_it(engine: Engine) -> None:
     assert {run.state for run in runs_of(again.pk) if run.reused} == {"A", "Each"}
 
 
+def test_a_rerun_from_a_state_that_was_not_reached_is_refused(engine: Engine) -> None:
+    engine.pump()
+    first = engine.run(spec(echo("A", 1), task("FailActivity", "F"), echo("B", 2)))
+    assert first.status == "failed"
+    with pytest.raises(NotRerunnable, match="B did not run"):
+        rerun_execution(first.pk, from_state="B")
+
+
+def test_a_rerun_can_be_rerun_from_what_it_had_reused(engine: Engine) -> None:
+    engine.pump()
+    first = engine.run(spec(echo("A", 1), echo("B", 2), echo("C", 3)))
+    second = engine.ended(rerun_execution(first.pk, from_state="C").pk)
+    third = engine.ended(rerun_execution(second.pk, from_state="B").pk)
+    assert ran(third.pk) == [("B", "success", 1), ("C", "success", 1)], story(third.pk)
+    assert {run.state for run in runs_of(third.pk) if run.reused} == {"A"}
+
+
 def test_a_rerun_from_the_start_runs_everything_again(engine: Engine) -> None:
     engine.pump()
     first = engine.run(spec(echo("A", "${workflow.input.x}")), {"x": 3})

@@ -304,6 +304,30 @@ def test_what_a_worker_without_a_lease_repeats_is_not_taken_for_done(
     assert ran(execution) == [("A", "interrupted", 1), ("A", "success", 2), ("B", "success", 1), ("C", "success", 1)]
 
 
+# -- values that cannot be told ----------------------------------------------------------------------------------------
+
+
+def test_a_moment_before_all_time_stops_its_own_execution_only(engine: Engine) -> None:
+    """Five past midnight of the first day, fourteen hours east, lies before the year 1: PostgreSQL could tell it."""
+    engine.pump()
+    execution = engine.run(
+        spec({"name": "W", "type": "Wait", "until": "${workflow.input.d}"}), {"d": "0001-01-01T00:05:00+14:00"}
+    )
+    assert execution.status == "failed"
+    assert "is not a moment" in (execution.error or {})["message"]
+    assert engine.run(spec(task("EchoActivity", value=1))).status == "success"
+
+
+def test_a_row_with_such_a_moment_does_not_keep_the_others_from_being_claimed(engine: Engine) -> None:
+    poisoned = engine.start(spec(task("EchoActivity", value=1)))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflows_branch SET wake_at = '0044-03-15 BC' WHERE execution_id = %s", (poisoned,))
+    other = engine.start(spec(task("EchoActivity", value=1)))
+    engine.pump()
+    assert engine.ended(other).status == "success"
+    assert engine.ended(poisoned).status == "success"
+
+
 # -- leases ------------------------------------------------------------------------------------------------------------
 
 

@@ -71,6 +71,8 @@ def test_work_moves_again_within_15_seconds_of_the_death_of_the_only_worker(inst
         pump.kill()
         assert moves(installation, 15) > 0
         assert the_pump(installation) != pump
+        (worker,) = installation.rows("SELECT worker FROM workflows_staterun WHERE status = 'interrupted'")[0]
+        assert worker.endswith(f":{pump.pid}"), "by the name that its other runs carry"
 
 
 def test_work_moves_again_within_15_seconds_of_the_death_of_the_whole_cluster(installation: Installation) -> None:

@@ -76,8 +76,10 @@ class Command(BaseCommand):
                 _kill_tree()
                 time.sleep(0.2)
                 return
-            if time.monotonic() - beat_at >= BEAT_SECONDS:
+            if (asked_at := time.monotonic()) - beat_at >= BEAT_SECONDS:
                 database_is_there, beat_at = self._beat(), time.monotonic()
+                if beat_at - asked_at > SILENCE_SECONDS / 3:
+                    watch.forgive()  # the database hung, and the pumps could not beat any more than we could
             match watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there):
                 case "silent":
                     log.error("the cluster is silent; replacing it")
@@ -118,6 +120,10 @@ class _Watch:
 
     def __init__(self, wanted: int) -> None:
         self._wanted = wanted
+        self._some_at = self._all_at = time.monotonic()
+
+    def forgive(self) -> None:
+        """Begin to count anew."""
         self._some_at = self._all_at = time.monotonic()
 
     def judge(self, alive: int, database_is_there: bool) -> str:
