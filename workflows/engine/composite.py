@@ -251,7 +251,7 @@ def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
     state = line.program.steps[row[0]].state
     if outcome.status == "failed" and _ends_siblings(cursor, line, state):
         ended += control.stop_branches(cursor, execution, "sibling", under=line.parent)
-    elif isinstance(state, schema.ParallelState) and any(branch.depends_on for branch in state.branches):
+    elif isinstance(state, schema.ParallelState) and any(line.name in branch.depends_on for branch in state.branches):
         ended += _unblock(cursor, line)
     left = row[2] - ended
     cursor.execute(
