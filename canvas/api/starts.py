@@ -1,6 +1,6 @@
 """``/workflows/{id}/execute`` and ``/workflows/{id}/executions`` (contract-rest-api 2.4, 2.6)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -16,7 +16,7 @@ from workflows.access import actor_of, customer_of, role_required
 from workflows.api.answers import ExecutionAnswer, ExecutionInList
 from workflows.api.documentation import IDEMPOTENCY_KEY, PAGE, documented
 from workflows.api.executions import execution_body, executions_of, list_bodies
-from workflows.api.requests import MAX_PRIORITY, checked, idempotency_key, paged
+from workflows.api.requests import MAX_PRIORITY, Ordering, checked, idempotency_key, paged, selected
 from workflows.models import ExecutionStatus, Role
 
 
@@ -56,7 +56,9 @@ class Execute(APIView):
 class ListQuery(serializers.Serializer[Any]):
     """Query of the list."""
 
+    lookups: ClassVar = {"status": "status"}
     status = serializers.ChoiceField(choices=ExecutionStatus.choices, required=False)
+    ordering = Ordering({"createdAt": "created_at", "completedAt": "ended_at"}, default="-createdAt")
 
 
 class WorkflowExecutions(APIView):
@@ -76,7 +78,8 @@ class WorkflowExecutions(APIView):
         customer = customer_of(request)
         pk = own_workflow_in(workflow_id, customer)
         query = checked(ListQuery, request.query_params)
-        executions, response = paged(request, executions_of(customer).filter(workflow=pk, **query))
+        rows = selected(ListQuery, query, executions_of(customer).filter(workflow=pk))
+        executions, response = paged(request, rows)
         response.data = list_bodies(executions)
         return response
 

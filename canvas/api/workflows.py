@@ -1,6 +1,7 @@
 """``/workflows`` and ``/workflows/{id}``: create, list, read, change, delete (contract-rest-api 2.1 to 2.3)."""
 
 from functools import partial
+from typing import ClassVar
 
 from django.db.models import F
 from rest_framework import serializers, status
@@ -36,7 +37,7 @@ from canvas.saving import compile_for, create_workflow, delete_workflow, update_
 from canvas.sealing import seal_canvas
 from workflows.access import actor_of, customer_of, role_required
 from workflows.api.documentation import IF_MATCH, PAGE, documented
-from workflows.api.requests import Page, checked, not_found, paged
+from workflows.api.requests import Ordering, Page, checked, not_found, paged, selected
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
 _saves = partial(
@@ -51,9 +52,13 @@ _READ_OR_EDIT = role_required(Role.EDITOR, read=Role.VIEWER)
 
 
 class ListQuery(Page):
-    """Query of the list."""
+    """Query of the list; ``name`` is a part of it, in any case."""
 
+    lookups: ClassVar = {"status": "status", "name": "name__icontains", "createdBy": "created_by"}
     status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False)
+    name = serializers.CharField(required=False, max_length=128)
+    createdBy = serializers.CharField(required=False, max_length=254)  # noqa: N815 - a key of the API
+    ordering = Ordering({"updatedAt": "updated_at", "createdAt": "created_at", "name": "name"}, default="-updatedAt")
 
 
 class WorkflowList(APIView):
@@ -63,13 +68,11 @@ class WorkflowList(APIView):
 
     @documented("listWorkflows", {200: WorkflowPage}, query=[ListQuery], tag="workflows")
     def get(self, request: Request) -> Response:
-        """Answer ``{workflows, total, page, limit}``, the newest change first, filtered by ``status`` if given."""
+        """Answer ``{workflows, total, page, limit}``, filtered and ordered as the query says."""
         query = checked(ListQuery, request.query_params)
-        rows = Workflow.objects.filter(customer=customer_of(request))
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
+        rows = selected(ListQuery, query, Workflow.objects.filter(customer=customer_of(request)))
         page, limit = query["page"], query["limit"]
-        found = rows.order_by("-updated_at", "-id")[(page - 1) * limit : page * limit]
+        found = rows[(page - 1) * limit : page * limit]
         bodies = [workflow_body(workflow) for workflow in found]
         return Response({"workflows": bodies, "total": rows.count(), "page": page, "limit": limit})
 

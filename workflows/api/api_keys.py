@@ -4,7 +4,7 @@ Refuses to do any of it for somebody who asks with a key: one that leaks must no
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import User
 from rest_framework import serializers, status
@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from workflows.access import access_of, customer_of, role_required
 from workflows.api.answers import ApiKeyAnswer, NewApiKey
 from workflows.api.documentation import PAGE, documented
-from workflows.api.requests import Strict, Text, checked, id_in_path, not_found, paged
+from workflows.api.requests import Ordering, Strict, Text, checked, id_in_path, not_found, paged, selected
 from workflows.api.timestamps import rfc3339
 from workflows.api_keys import create_key, revoke
 from workflows.models import ApiKey, Membership, Role, Scope
@@ -48,7 +48,9 @@ class KeyBody(Strict):
 class KeyQuery(serializers.Serializer[Any]):
     """Query of the list: all keys, or only those that work (``active``), were ``revoked`` or have ``expired``."""
 
+    lookups: ClassVar[dict[str, str]] = {}
     status = serializers.ChoiceField(choices=["active", "revoked", "expired"], required=False)
+    ordering = Ordering({"createdAt": "created_at", "name": "name", "lastUsedAt": "last_used_at"}, default="-createdAt")
 
 
 def key_body(key: ApiKey) -> dict[str, Any]:
@@ -78,9 +80,7 @@ class ApiKeyList(APIView):
     def get(self, request: Request) -> Response:
         """Answer a page of keys, the newest first; the total is in ``X-Total-Count``."""
         query = checked(KeyQuery, request.query_params)
-        rows = (
-            ApiKey.objects.filter(customer=customer_of(request)).select_related("user").order_by("-created_at", "-pk")
-        )
+        rows = selected(KeyQuery, query, ApiKey.objects.filter(customer=customer_of(request)).select_related("user"))
         now = datetime.now(UTC)
         match query.get("status"):
             case "active":

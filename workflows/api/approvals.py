@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
@@ -17,7 +17,7 @@ from workflows import approvals
 from workflows.access import customer_of, role_required
 from workflows.api.answers import GateAnswer, GateStatistics
 from workflows.api.documentation import PAGE, documented
-from workflows.api.requests import APPROVAL, Conflict, Reason, checked, id_in_path, not_found, paged
+from workflows.api.requests import APPROVAL, Conflict, Ordering, Reason, checked, id_in_path, not_found, paged, selected
 from workflows.api.timestamps import rfc3339
 from workflows.models import ApprovalGate, ApprovalVote, Customer, Role
 from workflows.models.approval import GateStatus
@@ -65,8 +65,10 @@ def gate_body(gate: ApprovalGate) -> dict[str, Any]:
 class ListFilter(serializers.Serializer[Any]):
     """Query of the list."""
 
+    lookups: ClassVar = {"status": "status", "executionId": "execution"}
     status = serializers.ChoiceField(choices=GateStatus.choices, required=False)
     executionId = serializers.UUIDField(required=False)  # noqa: N815 - a key of the API
+    ordering = Ordering({"createdAt": "created_at", "expiresAt": "expires_at"}, default="createdAt")
 
 
 class ApprovalList(APIView):
@@ -76,13 +78,9 @@ class ApprovalList(APIView):
 
     @documented("listApprovals", {200: GateAnswer(many=True)}, query=[ListFilter, *PAGE], tag="approvals")
     def get(self, request: Request) -> Response:
-        """Answer a page, filtered by ``status`` and ``executionId``."""
+        """Answer a page, filtered and ordered as the query says."""
         wanted = checked(ListFilter, request.query_params)
-        rows = gates_of(customer_of(request))
-        if "status" in wanted:
-            rows = rows.filter(status=wanted["status"])
-        if "executionId" in wanted:
-            rows = rows.filter(execution=wanted["executionId"])
+        rows = selected(ListFilter, wanted, gates_of(customer_of(request)))
         gates, response = paged(request, rows)
         response.data = [gate_body(gate) for gate in gates]
         return response

@@ -1,7 +1,7 @@
 """``/executions``: list, read, ask for cancel, pause, resume, a signal or a rerun (contract-rest-api 2.4-2.6)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_view
@@ -23,6 +23,7 @@ from workflows.api.requests import (
     EXECUTION,
     Conflict,
     JsonValue,
+    Ordering,
     Reason,
     Strict,
     Text,
@@ -30,15 +31,34 @@ from workflows.api.requests import (
     id_in_path,
     not_found,
     paged,
+    selected,
 )
 from workflows.models import Execution, ExecutionStatus, Role
 
 
 class ListFilter(serializers.Serializer[Any]):
-    """Query of the list."""
+    """Query of the list; ``createdAfter`` counts in, ``createdBefore`` does not."""
 
+    lookups: ClassVar = {
+        "status": "status",
+        "workflowId": "workflow",
+        "name": "name",
+        "createdBy": "created_by",
+        "parentId": "parent",
+        "createdAfter": "created_at__gte",
+        "createdBefore": "created_at__lt",
+    }
     status = serializers.ChoiceField(choices=ExecutionStatus.choices, required=False)
     workflowId = serializers.UUIDField(required=False)  # noqa: N815 - the key of the contract
+    name = serializers.CharField(required=False, max_length=128)
+    createdBy = serializers.CharField(required=False, max_length=254)  # noqa: N815
+    parentId = serializers.UUIDField(required=False)  # noqa: N815
+    createdAfter = serializers.DateTimeField(required=False)  # noqa: N815
+    createdBefore = serializers.DateTimeField(required=False)  # noqa: N815
+    ordering = Ordering(
+        {"createdAt": "created_at", "completedAt": "ended_at", "name": "name", "priority": "priority"},
+        default="-createdAt",
+    )
 
 
 class ReadOptions(serializers.Serializer[Any]):
@@ -69,13 +89,9 @@ class ExecutionList(APIView):
 
     @documented("listExecutions", {200: ExecutionInList(many=True)}, query=[ListFilter, *PAGE], tag="executions")
     def get(self, request: Request) -> Response:
-        """Answer a page, filtered by ``status`` and ``workflowId``."""
+        """Answer a page, filtered and ordered as the query says."""
         wanted = checked(ListFilter, request.query_params)
-        rows = executions_of(customer_of(request))
-        if "status" in wanted:
-            rows = rows.filter(status=wanted["status"])
-        if "workflowId" in wanted:
-            rows = rows.filter(workflow=wanted["workflowId"])
+        rows = selected(ListFilter, wanted, executions_of(customer_of(request)))
         executions, response = paged(request, rows)
         response.data = list_bodies(executions)
         return response

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, QuerySet
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, NotFound, ParseError
 from rest_framework.request import Request
@@ -97,6 +97,23 @@ class PageNumber(serializers.IntegerField):
         super().__init__(min_value=1, max_value=MAX_PAGE, default=1)
 
 
+class Ordering(serializers.ChoiceField):
+    """How a list is ordered: by one of ``columns`` (name in the API -> column), descending with a minus before it.
+
+    Rows without a value come last; the newest row comes first among equals.
+    """
+
+    def __init__(self, columns: Mapping[str, str], *, default: str) -> None:
+        super().__init__(choices=[sign + name for name in columns for sign in ("", "-")], default=default)
+        self.columns = columns
+
+    def applied(self, name: str, rows: QuerySet[Row]) -> QuerySet[Row]:
+        """Return ``rows`` in the order called ``name``."""
+        column = F(self.columns[name.removeprefix("-")])
+        order = column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True)
+        return rows.order_by(order, "-pk")
+
+
 class JsonValue(serializers.JSONField):
     """Any JSON that PostgreSQL can store: no NUL characters, no broken Unicode, no infinities."""
 
@@ -168,6 +185,18 @@ def idempotency_key(request: Request) -> str | None:
     if not key.strip() or len(key) > MAX_KEY_LENGTH or not key.isprintable():
         raise ParseError(f"{IDEMPOTENCY_HEADER}: expected 1 to {MAX_KEY_LENGTH} printable characters")
     return key
+
+
+def selected(form: type[serializers.Serializer[Any]], query: Mapping[str, Any], rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Return the rows that ``query``, checked by ``form``, asks for, in its order.
+
+    ``form.lookups`` says what each parameter narrows; its field ``ordering`` is an :class:`Ordering`.
+    """
+    lookups: Mapping[str, str] = form.lookups  # type: ignore[attr-defined]  # every form of a list has them
+    rows = rows.filter(**{lookups[name]: value for name, value in query.items() if name in lookups})
+    ordering = form().fields["ordering"]
+    assert isinstance(ordering, Ordering)
+    return ordering.applied(query["ordering"], rows)
 
 
 def not_found(thing: str) -> NotFound:
