@@ -182,10 +182,7 @@ def start_execution(
                 version=version.version if version else None,
             )  # fmt: skip
     if made is None:
-        known = Execution.objects.get(customer=customer, idempotency_key=idempotency_key)
-        if known.request_hash != request_hash:
-            raise IdempotencyConflict(f"the idempotency key was used for execution {known.pk} with another request")
-        return known, False
+        return _known(customer.pk, idempotency_key, request_hash), False
     execution = Execution(
         id=made[0], customer=customer, workflow=workflow, workflow_version=version, spec=spec, name=name,
         inputs={**(parsed_spec(spec).input or {}), **inputs}, priority=priority, created_by=created_by,
@@ -254,6 +251,18 @@ def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: st
     What ran before ``from_state`` is not run again: its outputs and variables are reused. A state inside a Parallel
     or Map cannot be started from alone. Raises :class:`NotRerunnable`.
     """
+    return rerun_once(execution_id, from_state=from_state, by=by)[0]
+
+
+def rerun_once(
+    execution_id: UUID, *, from_state: str | None = None, idempotency_key: str | None = None, by: str = ""
+) -> tuple[Execution, bool]:
+    """As :func:`rerun_execution`; returns the execution and whether it is new.
+
+    With an ``idempotency_key`` a repeated call returns the execution of the first; raises :class:`IdempotencyConflict`
+    if that one asked for something else.
+    """
+    request_hash = checksum_of(["rerun", str(execution_id), from_state]) if idempotency_key else ""
     source = Execution.objects.select_related("spec", "customer", "workflow", "workflow_version").get(pk=execution_id)
     spec = parsed_spec(source.spec)
     if source.ended_at is None:
@@ -281,9 +290,10 @@ def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: st
             name=source.name, workflow=source.workflow_id, version=source.workflow_version_id,
             priority=source.priority, created_by=by, rerun_of=source.pk, start_state=from_state,
             variables=variables, previous=previous, first_visit=visits + 1,
+            idempotency_key=idempotency_key, request_hash=request_hash,
         )  # fmt: skip
         if made is None:
-            raise NotRerunnable("the execution could not be started")
+            return _known(source.customer_id, idempotency_key, request_hash), False
         if before:
             copy_history(
                 cursor,
@@ -297,7 +307,15 @@ def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: st
             "rerun", source.customer_id, made[0], source.workflow_id, by, name=source.name, rerunOf=str(source.pk),
             fromState=from_state,
         )  # fmt: skip
-    return Execution.objects.get(pk=made[0])
+    return Execution.objects.get(pk=made[0]), True
+
+
+def _known(customer: UUID, idempotency_key: str | None, request_hash: str) -> Execution:
+    """The execution that the key was used for; raises :class:`IdempotencyConflict` if that was another request."""
+    known = Execution.objects.get(customer=customer, idempotency_key=idempotency_key)
+    if known.request_hash != request_hash:
+        raise IdempotencyConflict(f"the idempotency key was used for execution {known.pk} with another request")
+    return known
 
 
 def _audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | None, by: str, **details: Any) -> None:

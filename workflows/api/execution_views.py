@@ -15,7 +15,7 @@ from workflows import approvals, control, submission
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
 from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
-from workflows.api.documentation import PAGE, documented
+from workflows.api.documentation import IDEMPOTENCY_KEY, PAGE, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
@@ -29,6 +29,7 @@ from workflows.api.requests import (
     Text,
     checked,
     id_in_path,
+    idempotency_key,
     not_found,
     paged,
     selected,
@@ -200,17 +201,23 @@ class RerunExecution(_Action):
 
     @documented(
         "rerunExecution",
-        {201: ExecutionAnswer},
+        {200: ExecutionAnswer, 201: ExecutionAnswer},
         body=RerunBody,
+        headers=[IDEMPOTENCY_KEY],
         refusals=[404, 409],
         tag="executions",
     )
     def post(self, request: Request, execution_id: str) -> Response:
-        """Take ``{fromState?}`` and start a new execution that reuses what ran before that state."""
+        """Take ``{fromState?}`` and start a new execution that reuses what ran before that state.
+
+        With ``Idempotency-Key`` a repeated request answers 200 with the execution of the first.
+        """
         pk = self.own(request, execution_id)
-        state = checked(RerunBody, request.data)["fromState"]
+        state, key = checked(RerunBody, request.data)["fromState"], idempotency_key(request)
         try:
-            execution = submission.rerun_execution(pk, from_state=state, by=access_of(request).actor)
-        except submission.NotRerunnable as error:
+            execution, is_new = submission.rerun_once(
+                pk, from_state=state, idempotency_key=key, by=access_of(request).actor
+            )
+        except (submission.NotRerunnable, submission.IdempotencyConflict) as error:
             raise Conflict(str(error)) from error
-        return Response(execution_body(execution), status=status.HTTP_201_CREATED)
+        return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)

@@ -225,3 +225,22 @@ def test_the_example_of_the_guide_waits_for_people_and_goes_where_they_say(
     outputs = client.get(f"/executions/{execution.pk}").json()["outputs"]
     assert outputs["output"] == came_to
     assert outputs["stepResults"]["Ask"]["approver"] == ("ann, bob" if decision == "approve" else "ann")
+
+
+@pytest.mark.django_db
+def test_a_rerun_with_a_key_is_started_once() -> None:
+    caller = signed_in(member(customer(), Role.OPERATOR))
+    first, other = (started(customer()) for _ in range(2))
+    for run in (first, other):
+        caller.post(f"/executions/{run.pk}/cancel", {}, format="json")
+
+    def rerun(run: Execution, key: str = "k") -> Any:
+        return caller.post(f"/executions/{run.pk}/rerun", {}, format="json", headers={"Idempotency-Key": key})
+
+    answers = [rerun(first), rerun(first)]
+    assert [answer.status_code for answer in answers] == [201, 200]
+    assert answers[0].json()["id"] == answers[1].json()["id"]
+    assert Execution.objects.filter(rerun_of=first).count() == 1
+    assert rerun(other).status_code == 409
+    assert rerun(first, "another").status_code == 201
+    assert rerun(first, " ").status_code == 400
