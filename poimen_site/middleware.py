@@ -86,7 +86,7 @@ class CrossOriginMiddleware:
         response["Access-Control-Allow-Headers"] = (
             "Content-Type, Authorization, X-API-Key, X-Customer, Idempotency-Key, If-Match"
         )
-        response["Access-Control-Expose-Headers"] = "ETag, Retry-After, X-Total-Count"
+        response["Access-Control-Expose-Headers"] = "ETag, Retry-After, X-Request-Id, X-Total-Count"
         return response
 
 
