@@ -88,7 +88,7 @@ def test_options_on_any_path_answers_before_routing_and_names_what_is_allowed() 
         assert (answer.status_code, answer.content) == (200, b"")
         assert answer["Access-Control-Allow-Methods"] == "GET, POST, PUT, PATCH, DELETE, OPTIONS"
         allowed = answer["Access-Control-Allow-Headers"].split(", ")
-        assert allowed == ["Content-Type", "Authorization", "X-Customer", "Idempotency-Key", "If-Match"]
+        assert allowed == ["Content-Type", "Authorization", "X-API-Key", "X-Customer", "Idempotency-Key", "If-Match"]
         assert answer["Access-Control-Expose-Headers"] == "ETag, Retry-After, X-Request-Id, X-Total-Count"
 
 
