@@ -1,9 +1,15 @@
 """Requests are counted per customer by all processes together; past the limit they wait for the next minute."""
 
+import shutil
+import socket
+import subprocess
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from rest_framework.test import APIClient
 
 from workflows import rate_limit
@@ -71,6 +77,47 @@ def test_a_process_whose_clock_is_behind_does_not_take_the_count_back() -> None:
     ahead, behind, who = RequestCounter(), RequestCounter(), customer().pk
     assert [ahead.is_allowed(who, 2, NOON + 60) for _ in range(3)] == [True, True, False]
     assert not behind.is_allowed(who, 2, NOON)
+
+
+@pytest.fixture
+def redis_server(settings: Any, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A Redis of our own that the cache is in."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+    settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": settings.REDIS_URL}
+    }
+    client = redis.Redis(port=port)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            client.ping()
+            break
+        except redis.ConnectionError:
+            continue
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="no redis-server (Debian: redis-server)")
+def test_with_redis_the_count_is_there_and_without_it_nobody_is_refused(
+    redis_server: subprocess.Popen[bytes], django_assert_num_queries: Any
+) -> None:
+    who = customer().pk
+    one, two = RequestCounter(), RequestCounter()
+    with django_assert_num_queries(0):
+        assert [one.is_allowed(who, 3, NOON), two.is_allowed(who, 3, NOON), one.is_allowed(who, 3, NOON)] == [True] * 3
+        assert not two.is_allowed(who, 3, NOON)
+        assert one.is_allowed(who, 3, NOON + 60)
+    redis_server.kill()
+    redis_server.wait()
+    fresh = RequestCounter()
+    assert all(fresh.is_allowed(who, 3, NOON) for _ in range(10))
 
 
 def test_waiting_takes_a_minute_at_most() -> None:
