@@ -14,7 +14,7 @@ from workflows.api.executions import current_states_of, executions_of
 from workflows.models import Process, ProcessKind, Workflow
 
 SHOWN = 6  # rows of each list
-GATES_SHOWN = 8
+GATES_SHOWN = 50
 LATELY = timedelta(days=7)
 
 
