@@ -15,7 +15,7 @@ from canvas.saving import WorkflowNotFound
 from canvas.starting import start_workflow
 from workflows.models import Customer, Execution, ExecutionStatus, Workflow, WorkflowStatus
 from workflows.sent_specs import start_spec
-from workflows.submission import IdempotencyConflict
+from workflows.submission import IdempotencyConflict, checksum_of
 
 DEFAULT_NAMESPACE: Final = "poimen-harness"
 TASK_QUEUE: Final = "poimen-taskqueue"
@@ -51,14 +51,26 @@ def is_name(text: str) -> bool:
 
 
 def start_run(
-    customer: Customer, namespace: str, name: str, *, workflow_type: str, input: dict[str, Any], by: str
-) -> Execution:
+    customer: Customer,
+    namespace: str,
+    name: str,
+    *,
+    workflow_type: str,
+    input: dict[str, Any],
+    idempotency_key: str | None = None,
+    by: str,
+) -> tuple[Execution, bool]:
     """Start a run called ``name``: of the spec in ``input["spec"]``, else of the saved workflow ``workflow_type``.
 
-    Raises :class:`AlreadyRunning`, ``WorkflowNotFound``, ``NotValid``, ``SpecNotValid`` and ``LimitExceeded``.
+    Returns the run and whether it is new: with an ``idempotency_key`` the same request sent again gets the run of the
+    first, also after its end. Raises :class:`AlreadyRunning`, ``WorkflowNotFound``, ``NotValid``, ``SpecNotValid`` and
+    ``LimitExceeded``.
     """
     key = f"{_KEY.format(namespace)}{name}"
+    request_hash = checksum_of([idempotency_key, key, workflow_type, input]) if idempotency_key else ""
     with transaction.atomic():
+        if request_hash and (known := _started_by(customer, key, request_hash)) is not None:
+            return known, False
         current = Execution.objects.select_for_update().filter(customer=customer, idempotency_key=key).first()
         if current is not None:
             if (newest := _continued(current)).ended_at is None:
@@ -74,8 +86,18 @@ def start_run(
         except IdempotencyConflict:  # somebody else was quicker
             is_new = False
         if not is_new:
+            if request_hash and (known := _started_by(customer, key, request_hash)) is not None:
+                return known, False
             raise AlreadyRunning(Execution.objects.get(customer=customer, idempotency_key=key))
-    return run
+        if request_hash:
+            Execution.objects.filter(pk=run.pk).update(request_hash=request_hash)
+    return run, True
+
+
+def _started_by(customer: Customer, key: str, request_hash: str) -> Execution | None:
+    """The run of that name, or one that had it before, that this very request started."""
+    rows = Execution.objects.filter(customer=customer, request_hash=request_hash)
+    return rows.filter(Q(idempotency_key=key) | Q(idempotency_key__startswith=f"{key}#")).first()
 
 
 def runs_of(customer: Customer, namespace: str) -> QuerySet[Execution]:

@@ -33,7 +33,7 @@ from canvas.gateway import (
 )
 from workflows import approvals, control
 from workflows.access import Access, require_role
-from workflows.api.documentation import documented
+from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.logs import lines_after
 from workflows.api.requests import (
@@ -46,6 +46,7 @@ from workflows.api.requests import (
     Text,
     checked,
     explained,
+    idempotency_key,
     not_found,
 )
 from workflows.api.specs import as_unprocessable
@@ -53,6 +54,7 @@ from workflows.api.timestamps import rfc3339
 from workflows.live.lines import Cursor
 from workflows.models import Execution, Role
 from workflows.sent_specs import SpecNotValid
+from workflows.submission import checksum_of
 
 RUN = "Workflow run"
 STATUS_PREFIX = "WORKFLOW_EXECUTION_STATUS_"
@@ -177,6 +179,7 @@ class Gateway(APIView):
         "gateway",
         dict.fromkeys((200, 201, 202), GatewayAnswer),
         body=GatewayBody,
+        headers=[IDEMPOTENCY_KEY],
         refusals=[404, 409, 422],
         tag="gateway",
     )
@@ -188,6 +191,8 @@ class Gateway(APIView):
         role, is_reading, form, method = self.ACTIONS[body["action"]]
         access = require_role(request, role, is_reading=is_reading)
         payload = _checked_payload(form, body["payload"] or {})
+        if body["action"] == "START_WORKFLOW":
+            payload["idempotency_key"] = idempotency_key(request)
         act: Action = getattr(self, method)
         try:
             return act(access, body["namespace"], payload)
@@ -197,23 +202,29 @@ class Gateway(APIView):
             raise Conflict(str(refused)) from refused
 
     def start(self, access: Access, namespace: str, payload: dict[str, Any]) -> Response:
-        """Start a run; 409 with the ``run_id`` of the one that is under way under that name."""
-        name = payload["workflow_id"] or str(uuid4())
+        """Start a run; 409 with the ``run_id`` of the one that is under way under that name.
+
+        With ``Idempotency-Key`` the same request sent again answers 200 with the run of the first.
+        """
+        key = payload["idempotency_key"]
+        name = payload["workflow_id"] or (f"key-{checksum_of(key)}" if key else str(uuid4()))
         try:
             with answered():
-                run = start_run(
+                run, is_new = start_run(
                     access.customer,
                     namespace,
                     name,
                     workflow_type=payload["workflow_type"],
                     input=payload["input"] or {},
+                    idempotency_key=key,
                     by=access.actor,
                 )
         except AlreadyRunning as busy:
             raise explained(Conflict(), f"{busy}.", {"workflow_id": name, "run_id": str(busy.run.pk)}) from None
         except SpecNotValid as refused:
             raise as_unprocessable(refused) from None
-        return Response({"workflow_id": name, "run_id": str(run.pk)}, status=status.HTTP_201_CREATED)
+        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+        return Response({"workflow_id": name, "run_id": str(run.pk)}, status=code)
 
     def describe(self, access: Access, namespace: str, payload: dict[str, Any]) -> Response:
         """Answer ``{workflow_id, run_id, status, start_time, close_time, workflow_type, namespace, task_queue}``."""

@@ -91,6 +91,30 @@ def test_one_run_at_a_time_has_a_name_and_the_next_may_take_it_over() -> None:
     assert [(row["workflow_id"], row["run_id"]) for row in listed] == [("nightly", second), ("nightly", first)]
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["nightly", None])
+def test_a_start_sent_again_with_its_key_is_the_same_run_even_after_its_end(name: str | None) -> None:
+    caller = Caller()
+
+    def start(key: str, description: str = "") -> Any:
+        payload: dict[str, Any] = {"workflow_type": "x", "input": {"spec": WAITS | {"description": description}}}
+        body = {"action": "START_WORKFLOW", "payload": payload | ({"workflow_id": name} if name else {})}
+        return caller.client.post("/workflow", body, format="json", headers={"Idempotency-Key": key})
+
+    first = start("k1")
+    assert first.status_code == 201
+    for _ in range(2):
+        again = start("k1")
+        assert (again.status_code, again.json()) == (200, first.json())
+        caller.ask("CANCEL_WORKFLOW", {"workflow_id": first.json()["workflow_id"]})
+    later = start("k2")
+    assert later.status_code == 201
+    assert later.json()["run_id"] != first.json()["run_id"]
+    assert start("k1").json() == first.json()
+    assert start("k2", "something else").status_code == 409
+    assert Execution.objects.count() == 2
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_ten_starts_of_one_name_at_once_one_wins() -> None:
     caller = Caller()
