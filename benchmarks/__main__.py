@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import engine, steps, web
+from benchmarks import engine, logs, pages, steps, web
 from benchmarks.installation import Installation
 from benchmarks.results import Results
 
@@ -21,6 +21,8 @@ PARTS = {
     "map": engine.measure_map,
     "waiting": engine.measure_waiting,
     "web": web.measure,
+    "logs": logs.measure,
+    "pages": pages.measure,
 }
 
 

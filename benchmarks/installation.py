@@ -109,3 +109,9 @@ def peak_memory(process: psutil.Process) -> float:
 def memory(process: psutil.Process) -> float:
     """The resident set of the process, in MB."""
     return float(process.memory_info().rss / 2**20)
+
+
+def processor_seconds(process: psutil.Process) -> float:
+    """The processor time that the process has used so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)

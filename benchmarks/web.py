@@ -25,10 +25,10 @@ def measure(installation: Installation, results: Results, *, quick: bool) -> Non
     seconds = 8 if quick else 30
     results.heading(f"HTTP: {CLIENTS} clients in a closed loop, about {THINK_SECONDS:g} s of thought between requests")
     url = f"http://127.0.0.1:{PORT}"
-    _make_user()
+    make_user()
     with installation.process("manage.py", "web", HOST="127.0.0.1", PORT=str(PORT)), installation.pump():
-        wait_until("the web process answers", lambda: _answers(url), every=0.2, within=START_SECONDS)
-        headers = {"Authorization": f"Bearer {_token(url)}"}
+        wait_until("the web process answers", lambda: answers(url), every=0.2, within=START_SECONDS)
+        headers = {"Authorization": f"Bearer {token(url)}"}
         made = httpx.post(f"{url}/workflows", json=WORKFLOW, headers=headers, timeout=30)
         made.raise_for_status()
         submit: list[float] = []
@@ -71,24 +71,29 @@ def _client(
             time.sleep(random.uniform(0.5, 1.5) * THINK_SECONDS)
 
 
-def _make_user() -> None:
+def make_user() -> None:
+    """The user whose requests are measured, once."""
     from django.contrib.auth.models import User
 
     from workflows.models import Customer, Membership, Role
 
     customer, _ = Customer.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
+    if User.objects.filter(username="bench").exists():
+        return
     user = User.objects.create_user("bench", password=PASSWORD)
     Membership.objects.create(user=user, customer=customer, role=Role.ADMIN)
 
 
-def _answers(url: str) -> bool:
+def answers(url: str) -> bool:
+    """Whether the web process serves."""
     try:
         return httpx.get(f"{url}/health/live", timeout=5).status_code == 200
     except httpx.TransportError:
         return False
 
 
-def _token(url: str) -> str:
+def token(url: str) -> str:
+    """Sign in."""
     answer = httpx.post(f"{url}/auth/token", json={"username": "bench", "password": PASSWORD}, timeout=30)
     answer.raise_for_status()
     return str(answer.json()["access"])

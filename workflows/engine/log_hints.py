@@ -18,7 +18,7 @@ from workflows.engine import hints
 
 log = logging.getLogger(__name__)
 
-EVERY_SECONDS = 0.04
+EVERY_SECONDS = 0.03
 REDIS_SECONDS = 1.0  # for Redis to take a message
 REDIS_PAUSE_SECONDS = 5.0  # after it did not; until then the database carries the hints
 

@@ -17,7 +17,7 @@ from workflows.engine.store import Stopping, Store
 
 log = logging.getLogger(__name__)
 
-FLUSH_SECONDS = 0.05  # between two writings; what is said after a silence is written at once
+FLUSH_SECONDS = 0.03  # between two writings; what is said after a silence is written at once
 MOST_AT_ONCE = 2_000  # lines in one statement
 PROGRESS_SECONDS = 0.25  # between two tellings of one activity's progress
 

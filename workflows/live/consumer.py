@@ -36,6 +36,7 @@ LOOK_SECONDS = 5.0
 CHECK_SECONDS = 60.0  # how long a right that was taken away still works
 RETRY_SECONDS = 0.5
 BATCH_CHARACTERS = 128 * 1024
+MOST_READY = 8  # sets of messages that a feed keeps for those who come next
 FRAMES_IN_A_ROW = 50  # then others get their turn
 
 
@@ -158,8 +159,8 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if told is None:
                 told = feed.status
                 await self._send([state_frame(place, told or "")], question)
-            lines = feed.after(place)
-            if lines is None:
+            ready = _ready(feed, place, question)
+            if ready is None:
                 try:
                     lines, place = await hub().reader.page(execution, place, question.wanted)
                 except AWAY:
@@ -168,8 +169,9 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 await self._send(_frames(lines, question.wanted), question)
                 continue
             tail, status, is_over = feed.tail, feed.status, feed.is_over  # as they were when the lines were taken
-            frames = list(_frames(lines, question.wanted))
+            await self._send_messages(ready)
             place = max(place, tail or place)
+            frames = []
             if status is not None and status != told:
                 told = status
                 frames.append(state_frame(place, status))
@@ -179,15 +181,30 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if is_over:
                 await self.close(1000)
                 return
-            if feed.after(place) == [] and (feed.status, feed.is_over) == (told, False):
+            if feed.tail == tail and (feed.status, feed.is_over) == (told, False):
                 await feed.change(LOOK_SECONDS)
 
     async def _send(self, frames: Iterable[str], question: Question) -> None:
         """Send frames one by one, or as arrays; returns when the socket has room again."""
-        for number, message in enumerate(_arrays(frames) if question.is_batched else frames, 1):
+        await self._send_messages(_arrays(frames) if question.is_batched else frames)
+
+    async def _send_messages(self, messages: Iterable[str]) -> None:
+        for number, message in enumerate(messages, 1):
             await self.send(message)
             if number % FRAMES_IN_A_ROW == 0:
                 await asyncio.sleep(0)
+
+
+def _ready(feed: Feed, place: Cursor, question: Question) -> list[str] | None:
+    """The messages about what came after a place, made once for all who are there; None as :meth:`Feed.after`."""
+    key = place, question.wanted, question.is_batched
+    ready = feed.ready.get(key)
+    if ready is None and (lines := feed.after(place)) is not None:
+        if len(feed.ready) >= MOST_READY:
+            feed.ready.clear()
+        frames = _frames(lines, question.wanted)
+        ready = feed.ready[key] = list(_arrays(frames) if question.is_batched else frames)
+    return ready
 
 
 def _frames(lines: Iterable[Line], wanted: Wanted) -> Iterator[str]:

@@ -6,6 +6,7 @@ Refuses to keep more than a short window: who falls behind it reads from the dat
 import asyncio
 from collections import deque
 from itertools import islice
+from typing import Any
 
 from workflows.live.lines import Cursor, Line
 from workflows.live.reading import News
@@ -32,6 +33,7 @@ class Feed:
         self.status: str | None = None
         self.is_gone = False
         self.is_over = False
+        self.ready: dict[Any, list[str]] = {}  # messages made of the window as it is, by who wants which
         self._floor = Cursor(0, 0)  # the window holds every line after this place, up to the tail
         self._window: deque[Line] = deque()
         self._size = 0
@@ -47,6 +49,7 @@ class Feed:
         self.tail = news.tail
         self.status = news.status
         self.is_gone = news.status is None
+        self.ready.clear()
         for line in news.lines:
             self._window.append(line)
             self._size += len(line.message)
