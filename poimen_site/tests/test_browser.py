@@ -254,6 +254,16 @@ def test_what_waits_is_decided_at_home(page: Page, site: Site) -> None:
     assert site.get(f"/approvals/{gate}")["votes"][0]["user"] == "admin"
 
 
+def test_a_page_says_when_it_is_old_and_when_one_is_signed_out(page: Page, context: BrowserContext) -> None:
+    page.goto("/")
+    context.set_offline(True)
+    expect(page.locator("#stale")).to_contain_text("may be old", timeout=PATIENCE)
+    context.set_offline(False)
+    expect(page.locator("#stale")).to_have_count(0, timeout=PATIENCE)
+    context.clear_cookies(name="sessionid")
+    expect(page).to_have_url(re.compile("/ui/sign-in"), timeout=PATIENCE)
+
+
 def test_a_state_shows_what_it_took_and_gave(page: Page, site: Site) -> None:
     run = site.waiting_run()
     page.goto(f"/ui/executions/{run}")

@@ -27,9 +27,11 @@ async function load() {
   try {
     response = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
   } catch {
-    return false; // the server is away: what is shown is old, and the next call tries again
+    response = null;
   }
-  if (response.redirected || !response.ok || isBusy()) return false;
+  if (response?.redirected) location.reload(); // signed out: this leads to the sign-in and back
+  if (!response?.ok) document.dispatchEvent(new CustomEvent("unrefreshed")); // the next call tries again
+  if (!response?.ok || response.redirected || isBusy()) return false;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const part of document.querySelectorAll("[data-live]")) {
     const replacement = fresh.getElementById(part.id);

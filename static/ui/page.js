@@ -220,6 +220,17 @@ function reasons(error) {
 
 tick();
 setInterval(tick, 1000);
-document.addEventListener("refreshed", tick);
+document.addEventListener("refreshed", () => {
+  $("stale")?.remove();
+  tick();
+});
+document.addEventListener("unrefreshed", () => {
+  if ($("stale")) return;
+  const note = document.createElement("div");
+  note.id = "stale";
+  note.className = "toast bad";
+  note.textContent = "The server does not answer. What is shown may be old; it is asked again.";
+  $("toasts").append(note);
+});
 const every = Number(document.body.dataset.refresh);
 if (every) keepFresh(every);
