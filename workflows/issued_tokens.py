@@ -146,8 +146,6 @@ def _enrol(token: IssuedToken, role: Role) -> Membership:
             user.set_unusable_password()
             user.save(update_fields=["password"])
         if not user.is_superuser:
-            membership, _ = Membership.objects.update_or_create(
-                user=user, customer=customer, defaults={"role": role}
-            )
+            membership, _ = Membership.objects.update_or_create(user=user, customer=customer, defaults={"role": role})
             return membership
     raise TokenRefused("Token is for a superuser; superusers sign in here")
