@@ -11,12 +11,12 @@ from django.http.response import HttpResponseBase
 
 from poimen_site.pages.figures import FAILED, OPEN
 from poimen_site.pages.gates import open_gates
-from poimen_site.pages.log_text import log_lines
 from poimen_site.pages.timeline import timeline_of
 from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
 from workflows import secrets
 from workflows.api.executions import current_states_of, executions_of
 from workflows.api.states import cursors_of, run_body
+from workflows.live.text import log_as_text
 from workflows.models import Execution, ExecutionStatus, StateRun, Workflow
 from workflows.models.execution import TERMINAL
 from workflows.submission import parsed_spec
@@ -116,7 +116,7 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
 def log_file(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
     """Stream the whole log as plain text, a line each."""
     execution = _own(visitor, execution_id)
-    response = StreamingHttpResponse(log_lines(execution.pk), content_type="text/plain; charset=utf-8")
+    response = StreamingHttpResponse(log_as_text(execution.pk, None, "debug"), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="execution-{execution.pk}.log"'
     response["Cache-Control"] = "no-store"
     return response

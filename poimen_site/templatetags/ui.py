@@ -55,12 +55,7 @@ def moment(value: datetime | None) -> SafeString | str:
     if value is None:
         return NOTHING
     text = value.astimezone(UTC)
-    return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
-        text.isoformat(timespec="milliseconds"),
-        text.strftime("%Y-%m-%d %H:%M:%S"),
-        text.strftime("%d %b %H:%M:%S"),
-    )
+    return _time("<time", text, text.strftime("%d %b %H:%M:%S"))
 
 
 @register.filter
@@ -69,11 +64,15 @@ def ago(value: datetime | None) -> SafeString | str:
     if value is None:
         return NOTHING
     text = value.astimezone(UTC)
+    return _time("<time data-relative", text, relative(datetime.now(UTC) - text))
+
+
+def _time(tag: str, at: datetime, shown: str) -> SafeString:
     return format_html(
-        '<time data-relative datetime="{}" title="{} UTC">{}</time>',
-        text.isoformat(timespec="milliseconds"),
-        text.strftime("%Y-%m-%d %H:%M:%S"),
-        relative(datetime.now(UTC) - text),
+        tag + ' datetime="{}" title="{} UTC">{}</time>',
+        at.isoformat(timespec="milliseconds"),
+        at.strftime("%Y-%m-%d %H:%M:%S"),
+        shown,
     )
 
 

@@ -254,6 +254,7 @@ def test_a_workflow_offers_its_inputs() -> None:
     assert 'id="run"' not in text(visitor(Role.VIEWER), f"/ui/workflows/{workflow}")
 
 
+@pytest.mark.django_db(transaction=True)  # the log is read on threads of its own
 def test_the_log_comes_as_a_file() -> None:
     execution = started(customer())
     for number in range(3):

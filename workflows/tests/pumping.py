@@ -36,6 +36,11 @@ def eventually(condition: Callable[[], T | None], what: str, *, seconds: float =
         pause = min(pause * 1.3, 0.05)
 
 
+def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
+    """A Task state."""
+    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
+
+
 class Engine:
     """Starts pumps and clocks, executions for one customer, and stops everything it started."""
 

@@ -13,17 +13,13 @@ from workflows import control
 from workflows.engine.driver import MAX_INTERRUPTIONS
 from workflows.models import Signal
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story
+from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story, task
 
 
 @pytest.fixture(autouse=True)
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -27,17 +27,13 @@ from workflows.models import (
 from workflows.spec import limits
 from workflows.submission import IdempotencyConflict, NotRerunnable, rerun_execution, store_spec
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, age, eventually, failure_of, output_of, ran, runs_of, story
+from workflows.tests.pumping import Engine, age, eventually, failure_of, output_of, ran, runs_of, story, task
 
 
 @pytest.fixture
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def echo(name: str, value: Any) -> dict[str, Any]:

@@ -9,17 +9,13 @@ import pytest
 from workflows import control
 from workflows.models import Branch, Customer, Execution, StateRun
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, runs_of, story
+from workflows.tests.pumping import Engine, eventually, runs_of, story, task
 
 
 @pytest.fixture(autouse=True)
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def spec(*states: dict[str, Any]) -> dict[str, Any]:

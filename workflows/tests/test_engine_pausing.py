@@ -9,17 +9,13 @@ import pytest
 from workflows import control
 from workflows.models import Branch
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, lose_lease, ran, runs_of, story
+from workflows.tests.pumping import Engine, eventually, lose_lease, ran, runs_of, story, task
 
 
 @pytest.fixture(autouse=True)
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 HOLD = task("Hold", seconds=20)

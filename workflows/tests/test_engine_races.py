@@ -19,17 +19,13 @@ from workflows.engine.line import Line
 from workflows.engine.store import Store, direct_connection
 from workflows.models import Branch, Execution, Signal
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, lose_lease, messages, ran, runs_of, story
+from workflows.tests.pumping import Engine, eventually, lose_lease, messages, ran, runs_of, story, task
 
 
 @pytest.fixture(autouse=True)
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -14,7 +13,7 @@ from workflows.engine import clock
 from workflows.engine.driver import MAX_INTERRUPTIONS
 from workflows.models import Branch
 from workflows.tests import engine_activities
-from workflows.tests.pumping import Engine, eventually, lose_lease, output_of, ran, runs_of, story
+from workflows.tests.pumping import Engine, eventually, lose_lease, output_of, ran, runs_of, story, task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,10 +38,6 @@ def dead(tmp_path: Path) -> Iterator[Callable[[], int]]:
     yield lambda: report.read_text().count("died of signal 9")
     process.kill()
     process.wait()
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def test_a_state_that_kills_its_workers_is_given_up_and_can_be_caught(

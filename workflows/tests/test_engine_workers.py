@@ -26,6 +26,7 @@ from workflows.tests.pumping import (
     ran,
     runs_of,
     story,
+    task,
 )
 
 
@@ -33,10 +34,6 @@ from workflows.tests.pumping import (
 def misbehaving() -> Iterator[None]:
     with engine_activities.registered():
         yield
-
-
-def task(resource: str, name: str = "A", **parameters: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": resource, "parameters": parameters}
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:
