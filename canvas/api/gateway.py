@@ -51,7 +51,7 @@ from workflows.api.requests import (
 )
 from workflows.api.specs import as_unprocessable
 from workflows.api.timestamps import rfc3339
-from workflows.live.lines import Cursor
+from workflows.live.lines import START, Cursor
 from workflows.models import Execution, Role
 from workflows.sent_specs import SpecNotValid
 from workflows.submission import checksum_of
@@ -248,8 +248,10 @@ class Gateway(APIView):
 
     def history(self, access: Access, namespace: str, payload: dict[str, Any]) -> Response:
         """Answer what happened, in order; a page may hold fewer events than asked for, the token says if it goes on."""
+        after: Cursor | None = payload["next_page_token"]
         run = _run(access, namespace, payload)
-        entries, more = lines_after(run.pk, payload["next_page_token"], payload["page_size"], level="debug")
+        entries, more = lines_after(run.pk, after, payload["page_size"], level="debug")
+        last = Cursor(entries[-1].tx, entries[-1].id) if entries else after or START
         events = [
             {
                 "event_id": str(Cursor(entry.tx, entry.id)),
@@ -261,9 +263,8 @@ class Gateway(APIView):
             for entry in entries
             if entry.event.startswith(HISTORY)
         ]
-        token = str(Cursor(entries[-1].tx, entries[-1].id)) if more else None
         names = {"workflow_id": payload["workflow_id"], "run_id": str(run.pk)}
-        return Response(names | {"events": events, "next_page_token": token})
+        return Response(names | {"events": events, "next_page_token": str(last) if more else None})
 
     def signal(self, access: Access, namespace: str, payload: dict[str, Any]) -> Response:
         """Send a signal: 202."""

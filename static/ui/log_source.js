@@ -29,10 +29,9 @@ export class LogSource {
       if (this.ended || this.stopped) break;
       const isRead = await this.catchUp();
       await this.changed();
-      if (isRead && this.over()) {
-        await this.catchUp(); // what was said between the last page and the end
-        this.ended = true;
-      } else await this.wait();
+      // Once more after the end, for what was said between the last page and it.
+      if (isRead && this.over() && (await this.catchUp()) && !this.isWithheld) this.ended = true;
+      else await this.wait();
     }
     if (!this.stopped) this.said("idle", "Complete");
   }
@@ -46,7 +45,8 @@ export class LogSource {
         const page = await request("GET", `/executions/${this.execution}/logs?${query}`);
         if (page.next) this.cursor = page.next;
         if (page.logs.length) this.take(page.logs);
-        more = page.more;
+        more = page.more && page.logs.length > 0;
+        this.isWithheld = page.more && !more; // for a transaction that is still open
         this.count += page.logs.length;
         if (isFirst && more) {
           if (this.count === FIRST_PAGE) this.preview(await this.newest());

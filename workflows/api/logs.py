@@ -1,9 +1,11 @@
 """What an execution said, in pages that a tailing reader can follow without a gap."""
 
+from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -28,7 +30,7 @@ MAX_LINES = 10_000
 _COLUMNS = ("tx", "id", "node_id", "level", "event", "message", "fields", "logged_at")
 
 # Rows of transactions older than every one that still runs: nothing can appear before them any more.
-_SETTLED = RawSQL("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", ())
+_IS_SETTLED = RawSQL("tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint", (), output_field=BooleanField())
 
 
 def lines_after(
@@ -36,14 +38,17 @@ def lines_after(
 ) -> tuple[list[Entry], bool]:
     """Return up to ``limit`` lines after a place, in (tx, id) order, and whether more are there already (one query).
 
-    A line shows only once no running transaction could still write one before it, so following never skips.
+    A line shows only once no running transaction could still write one before it, so following never skips. Lines that
+    are withheld for that are more, too: whoever asks until there is no more has everything that was said.
     """
-    rows = _at(level, LogEntry.objects.filter(execution_id=execution_id, tx__lt=_SETTLED))
+    rows = _at(level, LogEntry.objects.filter(execution_id=execution_id))
     if after is not None:
         rows = rows.filter(Q(tx__gt=after.tx) | Q(pk__gt=after.id), tx__gte=after.tx)
     # Plain tuples: making a model of each line takes longer than all the rest of a page.
-    entries = list(rows.order_by("tx", "id").values_list(*_COLUMNS, named=True)[: limit + 1])
-    return entries[:limit], len(entries) > limit
+    found = rows.order_by("tx", "id").annotate(is_settled=_IS_SETTLED).values_list(*_COLUMNS, "is_settled", named=True)
+    entries = list(found[: limit + 1])
+    settled = list(takewhile(attrgetter("is_settled"), entries[:limit]))
+    return settled, len(entries) > len(settled)
 
 
 def _at(level: LogLevel, rows: QuerySet[LogEntry]) -> QuerySet[LogEntry]:

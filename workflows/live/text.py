@@ -3,7 +3,9 @@
 Refuses to hold more than one page of it.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -16,17 +18,27 @@ from workflows.engine.json_text import dumps
 from workflows.live.lines import Cursor, Entry
 
 PAGE = 2_000
+PATIENCE = 10.0  # seconds for the transactions that withhold lines
+PAUSE = 0.1
 
 
 async def log_as_text(execution_id: UUID, after: Cursor | None, level: LogLevel) -> AsyncIterator[str]:
-    """Yield the settled lines after a place, in order, as ``<time> <level> <node>: <message> <fields>``."""
+    """Yield all lines after a place, in order, as ``<time> <level> <node>: <message> <fields>``.
+
+    Lines that older transactions withhold are waited for; if these do not end, the last line says what is missing.
+    """
     read = database_sync_to_async(logs.lines_after, thread_sensitive=False)
-    more = True
+    more, deadline = True, monotonic() + PATIENCE
     while more:
         entries, more = await read(execution_id, after, PAGE, level=level)
         if entries:
-            after = Cursor(entries[-1].tx, entries[-1].id)
+            after, deadline = Cursor(entries[-1].tx, entries[-1].id), monotonic() + PATIENCE
             yield "".join(map(text_line, entries))
+        elif more and monotonic() > deadline:
+            yield "(Later lines wait for a transaction that has been open for long; ask again.)\n"
+            return
+        elif more:
+            await asyncio.sleep(PAUSE)
 
 
 def text_line(entry: Entry) -> str:

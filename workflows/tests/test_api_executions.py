@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+from threading import Timer
 from typing import Any
 from uuid import uuid4
 
@@ -273,11 +274,26 @@ def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
         quick.execute(insert, (execution.pk, "quick"))
         first = page(1)
         assert [line["message"] for line in first["logs"]] == ["echo started"]
+        withheld = client.get(path, {"after": first["next"]}).json()
+        assert withheld == {"logs": [], "next": first["next"], "more": True}
         slow.commit()
         second = page(2, first["next"])
     assert [line["message"] for line in second["logs"]] == ["slow", "quick"]
     assert client.get(f"{path}?after={second['next']}").json() == {"logs": [], "next": second["next"], "more": False}
     assert client.get(f"{path}?limit=1").json()["more"] is True
+
+
+def test_a_text_of_the_log_waits_for_what_an_open_transaction_withholds(engine: Engine) -> None:
+    execution = started(customer())
+    insert = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
+    parameters = connection.get_connection_params()
+    chosen = {key: value for key, value in parameters.items() if key in ("dbname", "user", "host", "port")}
+    with psycopg.connect(**chosen) as slow, psycopg.connect(**chosen, autocommit=True) as quick:
+        slow.execute(insert, (execution.pk, "slow"))
+        quick.execute(insert, (execution.pk, "quick"))
+        Timer(0.5, slow.commit).start()
+        text = b"".join(viewer().get(f"/executions/{execution.pk}/logs?format=text")).decode()
+    assert [line.partition("-: ")[2] for line in text.splitlines()][-2:] == ["slow", "quick"]
 
 
 @pytest.mark.django_db
