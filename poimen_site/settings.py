@@ -176,6 +176,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["poimen_site.request_body.BoundedJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "workflows.api.requests.Negotiation",
     "DEFAULT_SCHEMA_CLASS": "workflows.api.documentation.Schema",
     "EXCEPTION_HANDLER": "poimen_site.errors.exception_handler",
     "DEFAULT_THROTTLE_CLASSES": ["workflows.rate_limit.CustomerThrottle"],

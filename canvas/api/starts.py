@@ -14,9 +14,9 @@ from canvas.json_values import first_fault
 from canvas.starting import start_workflow
 from workflows.access import actor_of, customer_of, role_required
 from workflows.api.answers import ExecutionAnswer, ExecutionInList
-from workflows.api.documentation import IDEMPOTENCY_KEY, PAGE, documented
+from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.executions import execution_body, executions_of, list_bodies
-from workflows.api.requests import MAX_PRIORITY, Ordering, checked, idempotency_key, paged, selected
+from workflows.api.requests import MAX_PRIORITY, Ordering, Page, checked, idempotency_key, paged, selected
 from workflows.models import ExecutionStatus, Role
 
 
@@ -53,7 +53,7 @@ class Execute(APIView):
         return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
 
 
-class ListQuery(serializers.Serializer[Any]):
+class ListQuery(Page):
     """Query of the list."""
 
     lookups: ClassVar = {"status": "status"}
@@ -69,7 +69,7 @@ class WorkflowExecutions(APIView):
     @documented(
         "listWorkflowExecutions",
         {200: ExecutionInList(many=True)},
-        query=[ListQuery, *PAGE],
+        query=[ListQuery],
         refusals=[404],
         tag="workflows",
     )
@@ -79,7 +79,7 @@ class WorkflowExecutions(APIView):
         pk = own_workflow_in(workflow_id, customer)
         query = checked(ListQuery, request.query_params)
         rows = selected(ListQuery, query, executions_of(customer).filter(workflow=pk))
-        executions, response = paged(request, rows)
+        executions, response = paged(query, rows)
         response.data = list_bodies(executions)
         return response
 

@@ -36,8 +36,8 @@ from canvas.problems import report_of
 from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
 from canvas.sealing import seal_canvas
 from workflows.access import actor_of, customer_of, role_required
-from workflows.api.documentation import IF_MATCH, PAGE, documented
-from workflows.api.requests import Ordering, Page, checked, not_found, paged, selected
+from workflows.api.documentation import IF_MATCH, documented
+from workflows.api.requests import Ordering, Page, Query, checked, not_found, paged, selected
 from workflows.models import Role, Workflow, WorkflowStatus, WorkflowVersion
 
 _saves = partial(
@@ -93,6 +93,7 @@ class WorkflowDetail(APIView):
     @documented("readWorkflow", {200: WorkflowAnswer}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer the workflow with its newest canvas and what is wrong with it; the version is its ``ETag``."""
+        checked(Query, request.query_params)
         versions = WorkflowVersion.objects.select_related("workflow").defer("nodes", "edges")
         version = versions.filter(
             workflow=workflow_id_in(workflow_id),
@@ -158,12 +159,13 @@ class VersionList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
-    @documented("listVersions", {200: VersionInList(many=True)}, query=PAGE, refusals=[404], tag="workflows")
+    @documented("listVersions", {200: VersionInList(many=True)}, query=[Page], refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str) -> Response:
         """Answer a page of versions, without their canvases."""
+        page = checked(Page, request.query_params)
         pk = own_workflow_in(workflow_id, customer_of(request))
         rows = WorkflowVersion.objects.filter(workflow=pk).order_by("-version").defer("nodes", "edges")
-        versions, response = paged(request, rows)
+        versions, response = paged(page, rows)
         response.data = [version_body(version, with_canvas=False) for version in versions]
         return response
 
@@ -176,6 +178,7 @@ class VersionDetail(APIView):
     @documented("readVersion", {200: VersionAnswer}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str, version: int) -> Response:
         """Answer the version."""
+        checked(Query, request.query_params)
         found = (
             WorkflowVersion.objects.select_related("spec")
             .filter(workflow=workflow_id_in(workflow_id), workflow__customer=customer_of(request), version=version)

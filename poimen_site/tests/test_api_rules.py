@@ -12,6 +12,8 @@ from rest_framework.test import APIClient
 from canvas.api.urls import urlpatterns as canvas_paths
 from canvas.tests.drawing import node
 from canvas.tests.test_api_workflows import saved
+from poimen_site.tests.test_api_docs import methods_of, rest_routes
+from poimen_site.tests.test_api_permissions import Things
 from workflows.api.urls import urlpatterns as workflow_paths
 from workflows.api_keys import create_key
 from workflows.models import Role, Scope
@@ -48,6 +50,8 @@ LISTS: list[str] = [
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
 PAGED = LISTS[:6]
+# Every GET there is, but for the two that are not ours: their own parameters are drf-spectacular's.
+READ = sorted(route for route, view in rest_routes() if "get" in methods_of(view) and route not in ("schema", "docs"))
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
 WORKFLOW_TEXTS = ("name", "description", "status", "changeReason")
 API_KEY = {"name": "x", "scopes": ["read"]}
@@ -144,6 +148,29 @@ def test_every_list_has_one_rule_for_its_page(path: str) -> None:
         answer = client.get(address, {"page": wrong})
         assert (answer.status_code, answer.json()["error"]) == (400, "page: expected a whole number from 1 to 100,000")
     assert client.get(address, {"page": "100000"}).status_code == 200
+
+
+@pytest.mark.parametrize("route", READ)
+def test_an_unknown_parameter_is_refused_by_name(route: str) -> None:
+    address = Things("acme").path(route)
+    for name in ("nonsense", "\u0130d"):
+        answer = admin().get(address, {name: "1"})
+        assert answer.status_code == 400, answer.content
+        assert answer.json()["error"].startswith(f"{name}: unknown parameter"), answer.json()
+        assert list(answer.json()["details"]) == [name]
+    answer = admin().get(address, {"format": "nonsense"})
+    assert (answer.status_code, list(answer.json()["details"])) == (400, ["format"]), answer.content
+
+
+def test_a_misspelt_parameter_is_told_what_it_may_have_been() -> None:
+    for wrong, right in (("limti", "limit"), ("Status", "status"), ("create_by", "createdBy")):
+        error = admin().get("/executions", {wrong: "1"}).json()["error"]
+        assert error.startswith(f'{wrong}: unknown parameter (did you mean "{right}"?); known are: page, limit, '), (
+            error
+        )
+    assert admin().get("/activities?x=1").json()["error"] == "x: unknown parameter; known are: none"
+    body = admin().post("/api-keys", {"name": "x", "scope": ["read"]}, format="json").json()
+    assert body["error"].startswith('scope: unknown key (did you mean "scopes"?)')
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from workflows.access import role_required
 from workflows.activities.knowledge_base import knowledge_base
 from workflows.api.answers import KnowledgeBase
 from workflows.api.documentation import documented
+from workflows.api.requests import Query, checked
 from workflows.models import Role
 
 
@@ -19,4 +20,5 @@ class ActivityList(APIView):
     @documented("listActivities", {200: KnowledgeBase}, tag="activities")
     def get(self, request: Request) -> Response:
         """Answer the document that is generated from the registry."""
+        checked(Query, request.query_params)
         return Response(knowledge_base())

@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from workflows.access import access_of, customer_of, role_required
 from workflows.api.answers import ApiKeyAnswer, NewApiKey
-from workflows.api.documentation import PAGE, documented
-from workflows.api.requests import Ordering, Strict, Text, checked, id_in_path, not_found, paged, selected
+from workflows.api.documentation import documented
+from workflows.api.requests import Ordering, Page, Query, Strict, Text, checked, id_in_path, not_found, paged, selected
 from workflows.api.timestamps import rfc3339
 from workflows.api_keys import create_key, revoke
 from workflows.models import ApiKey, Membership, Role, Scope
@@ -45,7 +45,7 @@ class KeyBody(Strict):
         return attrs
 
 
-class KeyQuery(serializers.Serializer[Any]):
+class KeyQuery(Page):
     """Query of the list: all keys, or only those that work (``active``), were ``revoked`` or have ``expired``."""
 
     lookups: ClassVar[dict[str, str]] = {}
@@ -76,7 +76,7 @@ class ApiKeyList(APIView):
 
     permission_classes = (role_required(Role.ADMIN, by_key=False),)
 
-    @documented("listApiKeys", {200: ApiKeyAnswer(many=True)}, query=[KeyQuery, *PAGE], tag="API keys")
+    @documented("listApiKeys", {200: ApiKeyAnswer(many=True)}, query=[KeyQuery], tag="API keys")
     def get(self, request: Request) -> Response:
         """Answer a page of keys, the newest first; the total is in ``X-Total-Count``."""
         query = checked(KeyQuery, request.query_params)
@@ -89,7 +89,7 @@ class ApiKeyList(APIView):
                 rows = rows.filter(revoked_at=None, expires_at__lte=now)
             case "revoked":
                 rows = rows.filter(revoked_at__isnull=False)
-        keys, response = paged(request, rows)
+        keys, response = paged(query, rows)
         response.data = [key_body(key) for key in keys]
         return response
 
@@ -118,6 +118,7 @@ class ApiKeyDetail(APIView):
     @documented("readApiKey", {200: ApiKeyAnswer}, refusals=[404], tag="API keys")
     def get(self, request: Request, key_id: str) -> Response:
         """Answer the key."""
+        checked(Query, request.query_params)
         return Response(key_body(_own_key(request, key_id)))
 
     @documented("revokeApiKey", {204: None}, refusals=[404], tag="API keys")

@@ -16,8 +16,20 @@ from rest_framework.views import APIView
 from workflows import approvals
 from workflows.access import customer_of, role_required
 from workflows.api.answers import GateAnswer, GateStatistics
-from workflows.api.documentation import PAGE, documented
-from workflows.api.requests import APPROVAL, Conflict, Ordering, Reason, checked, id_in_path, not_found, paged, selected
+from workflows.api.documentation import documented
+from workflows.api.requests import (
+    APPROVAL,
+    Conflict,
+    Ordering,
+    Page,
+    Query,
+    Reason,
+    checked,
+    id_in_path,
+    not_found,
+    paged,
+    selected,
+)
 from workflows.api.timestamps import rfc3339
 from workflows.models import ApprovalGate, ApprovalVote, Customer, Role
 from workflows.models.approval import GateStatus
@@ -62,7 +74,7 @@ def gate_body(gate: ApprovalGate) -> dict[str, Any]:
     return body
 
 
-class ListFilter(serializers.Serializer[Any]):
+class ListFilter(Page):
     """Query of the list."""
 
     lookups: ClassVar = {"status": "status", "executionId": "execution"}
@@ -76,12 +88,12 @@ class ApprovalList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
-    @documented("listApprovals", {200: GateAnswer(many=True)}, query=[ListFilter, *PAGE], tag="approvals")
+    @documented("listApprovals", {200: GateAnswer(many=True)}, query=[ListFilter], tag="approvals")
     def get(self, request: Request) -> Response:
         """Answer a page, filtered and ordered as the query says."""
         wanted = checked(ListFilter, request.query_params)
         rows = selected(ListFilter, wanted, gates_of(customer_of(request)))
-        gates, response = paged(request, rows)
+        gates, response = paged(wanted, rows)
         response.data = [gate_body(gate) for gate in gates]
         return response
 
@@ -94,6 +106,7 @@ class ApprovalStatistics(APIView):
     @documented("readApprovalStatistics", {200: GateStatistics}, tag="approvals")
     def get(self, request: Request) -> Response:
         """Answer counts by status and ``averageWaitSeconds`` (null before the first decision)."""
+        checked(Query, request.query_params)
         found = approvals.stats(customer_of(request).pk)
         counts = {key: getattr(found, key) for key in ("total", *GateStatus.values)}
         wait = None if found.average_wait is None else round(found.average_wait.total_seconds(), 3)
@@ -108,6 +121,7 @@ class ApprovalDetail(APIView):
     @documented("readApproval", {200: GateAnswer}, refusals=[404], tag="approvals")
     def get(self, request: Request, gate_id: str) -> Response:
         """Answer the gate with its votes."""
+        checked(Query, request.query_params)
         return Response(_body_of(request, id_in_path(gate_id, APPROVAL)))
 
 

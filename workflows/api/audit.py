@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from workflows.access import customer_of, role_required
 from workflows.api.answers import AuditPage
 from workflows.api.documentation import documented
-from workflows.api.requests import MAX_LIMIT, Limit, Text, checked
+from workflows.api.requests import MAX_LIMIT, Limit, Query, Text, checked
 from workflows.api.timestamps import rfc3339
 from workflows.models import AuditRecord, Role
 
@@ -28,7 +28,7 @@ FILTERS = {
 }
 
 
-class AuditQuery(serializers.Serializer[Any]):
+class AuditQuery(Query):
     """Query of the trail: ``from`` counts in, ``to`` does not; ``after`` is the ``next`` of an earlier answer."""
 
     executionId = serializers.UUIDField(required=False)  # noqa: N815 - a key of the API

@@ -37,10 +37,6 @@ IF_MATCH = OpenApiParameter(
 CUSTOMER = OpenApiParameter(
     "X-Customer", str, OpenApiParameter.HEADER, description="Slug or id, where the sign-in is for several customers"
 )
-PAGE = (
-    OpenApiParameter("page", {"type": "integer", "minimum": 1, "maximum": 100_000, "default": 1}),
-    OpenApiParameter("limit", {"type": "integer", "minimum": 1, "default": 10}, description="100 at most"),
-)
 
 
 class ErrorAnswer(serializers.Serializer[Any]):

@@ -1,7 +1,7 @@
 """``/executions``: list, read, ask for cancel, pause, resume, a signal or a rerun (contract-rest-api 2.4-2.6)."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_view
@@ -15,7 +15,7 @@ from workflows import approvals, control, submission
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
 from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
-from workflows.api.documentation import IDEMPOTENCY_KEY, PAGE, documented
+from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import execution_body, executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
@@ -24,6 +24,8 @@ from workflows.api.requests import (
     Conflict,
     JsonValue,
     Ordering,
+    Page,
+    Query,
     Reason,
     Strict,
     Text,
@@ -37,7 +39,7 @@ from workflows.api.requests import (
 from workflows.models import Execution, ExecutionStatus, Role
 
 
-class ListFilter(serializers.Serializer[Any]):
+class ListFilter(Page):
     """Query of the list; ``createdAfter`` counts in, ``createdBefore`` does not."""
 
     lookups: ClassVar = {
@@ -62,7 +64,7 @@ class ListFilter(serializers.Serializer[Any]):
     )
 
 
-class ReadOptions(serializers.Serializer[Any]):
+class ReadOptions(Query):
     """Query of one execution: how many log lines, from which level up."""
 
     logs = serializers.IntegerField(min_value=0, max_value=MAX_LINES, default=DEFAULT_LINES)
@@ -88,12 +90,12 @@ class ExecutionList(APIView):
 
     permission_classes = (role_required(Role.VIEWER),)
 
-    @documented("listExecutions", {200: ExecutionInList(many=True)}, query=[ListFilter, *PAGE], tag="executions")
+    @documented("listExecutions", {200: ExecutionInList(many=True)}, query=[ListFilter], tag="executions")
     def get(self, request: Request) -> Response:
         """Answer a page, filtered and ordered as the query says."""
         wanted = checked(ListFilter, request.query_params)
         rows = selected(ListFilter, wanted, executions_of(customer_of(request)))
-        executions, response = paged(request, rows)
+        executions, response = paged(wanted, rows)
         response.data = list_bodies(executions)
         return response
 

@@ -21,7 +21,7 @@ from workflows.access import customer_of, role_required
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.api.answers import LogPage
 from workflows.api.documentation import documented
-from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
+from workflows.api.requests import EXECUTION, Limit, Query, checked, id_in_path, not_found
 from workflows.live.lines import Cursor, Entry, log_body
 from workflows.models import Execution, LogEntry, Role
 
@@ -64,12 +64,13 @@ class _Place(serializers.Field[Cursor, str, str, Any]):
             raise serializers.ValidationError(str(error)) from None
 
 
-class LogQuery(serializers.Serializer[Any]):
+class LogQuery(Query):
     """``after`` is a cursor of an earlier answer; ``level`` the least level to show."""
 
     after = _Place(required=False, default=None)
     limit = Limit(most=MAX_LINES, default=DEFAULT_LINES)
     level = serializers.ChoiceField(choices=LEVELS, default="info")
+    format = serializers.ChoiceField(choices=["json", "text"], required=False)
 
 
 ANSWERS: dict[Any, Any] = {(200, "application/json"): LogPage, (200, "text/plain"): OpenApiTypes.STR}

@@ -3,18 +3,21 @@
 Refuses with 404 what cannot be an id and with 400, naming the field, what does not fit.
 """
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.db.models import F, Model, QuerySet
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, NotFound, ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workflows.engine.json_text import dumps
 from workflows.errors import PermanentError
+from workflows.spec.report import Findings
 
 Row = TypeVar("Row", bound=Model)
 Answer = TypeVar("Answer", bound=APIException)
@@ -48,14 +51,27 @@ class Unprocessable(APIException):
 class Strict(serializers.Serializer[Any]):
     """A serializer that refuses keys it does not know: a misspelt option must not be silently ignored."""
 
+    unknown: ClassVar[str] = "unknown key"
+
     def to_internal_value(self, data: Any) -> Any:
         """Return the checked values; raises ``ValidationError`` for unknown keys too."""
         if isinstance(data, Mapping):
             unknown = sorted(set(map(str, data)) - set(self.fields))
             if unknown:
-                known = ", ".join(self.fields) or "none"
-                raise serializers.ValidationError({key: [f"unknown key; known are: {known}"] for key in unknown})
+                findings = Findings()  # one for all: it bounds how much is compared
+                raise serializers.ValidationError({key: [self._refusal(key, findings)] for key in unknown})
         return super().to_internal_value(data)
+
+    def _refusal(self, key: str, findings: Findings) -> str:
+        meant = findings.closest(key, self.fields)
+        hint = f' (did you mean "{meant}"?)' if meant is not None else ""
+        return f"{self.unknown}{hint}; known are: {', '.join(self.fields) or 'none'}"
+
+
+class Query(Strict):
+    """The parameters in an address, none by itself; every GET checks its own, those without any too."""
+
+    unknown = "unknown parameter"
 
 
 class Text(serializers.CharField):
@@ -78,7 +94,7 @@ class Limit(serializers.IntegerField):
     }
 
     def __init__(self, *, most: int, default: int) -> None:
-        super().__init__(min_value=1, default=default)
+        super().__init__(min_value=1, default=default, help_text=f"{most:,} at most")
         self.most = most
 
     def to_internal_value(self, data: Any) -> int:
@@ -152,7 +168,15 @@ class Reason(Strict):
     reason = Text(required=False, allow_blank=True, default="", max_length=MAX_REASON)
 
 
-class Page(serializers.Serializer[Any]):
+class Negotiation(DefaultContentNegotiation):
+    """Chooses by ``Accept``, and by ``?format=`` where there is a choice: a wrong one is refused like any parameter."""
+
+    def filter_renderers(self, renderers: Iterable[BaseRenderer], format: str) -> list[BaseRenderer]:
+        """Return those of that format, or all of them for the endpoint to say what is wrong."""
+        return [renderer for renderer in renderers if renderer.format == format] or [*renderers]
+
+
+class Page(Query):
     """``page`` counts from 1; ``limit`` is how many items a page has."""
 
     page = PageNumber()
@@ -212,9 +236,11 @@ def id_in_path(text: str, thing: str) -> UUID:
         raise not_found(thing) from None
 
 
-def paged(request: Request, rows: QuerySet[Row]) -> tuple[list[Row], Response]:
-    """Return the rows of the asked page and a response that carries ``X-Total-Count``; the caller fills its body."""
-    page = checked(Page, request.query_params)
+def paged(page: Mapping[str, Any], rows: QuerySet[Row]) -> tuple[list[Row], Response]:
+    """Return the rows of the page that a checked :class:`Page` asks for, and a response with ``X-Total-Count``.
+
+    The caller fills its body.
+    """
     total = rows.count()
     start = (page["page"] - 1) * page["limit"]
     return list(rows[start : start + page["limit"]]), Response(headers={"X-Total-Count": str(total)})

@@ -15,14 +15,14 @@ from workflows.access import customer_of, role_required
 from workflows.api.answers import StatesPage
 from workflows.api.documentation import documented
 from workflows.api.executions import AT_A_STATE
-from workflows.api.requests import EXECUTION, Limit, checked, id_in_path, not_found
+from workflows.api.requests import EXECUTION, Limit, Query, checked, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
 from workflows.models import Branch, Execution, Process, Role, StateRun
 
 MAX_RUNS = 1000
 
 
-class StatesQuery(serializers.Serializer[Any]):
+class StatesQuery(Query):
     """``after``: the ``next`` of an earlier answer; ``state``: only runs of that one."""
 
     after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
