@@ -161,12 +161,16 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 await self._send([state_frame(place, told or "")], question)
             ready = _ready(feed, place, question)
             if ready is None:
+                floor = feed.floor
                 try:
-                    lines, place = await hub().reader.page(execution, place, question.wanted)
+                    lines, is_all = await hub().reader.page(execution, place, question.wanted)
                 except AWAY:
                     await asyncio.sleep(RETRY_SECONDS)
                     continue
                 await self._send(_frames(lines, question.wanted), question)
+                place = lines[-1].place if lines else place
+                if is_all:
+                    place = max(place, floor)  # which was settled before, so that nothing wanted is up to there
                 continue
             tail, status, is_over = feed.tail, feed.status, feed.is_over  # as they were when the lines were taken
             await self._send_messages(ready)

@@ -8,7 +8,7 @@ from collections import deque
 from itertools import islice
 from typing import Any
 
-from workflows.live.lines import Cursor, Line
+from workflows.live.lines import START, Cursor, Line
 from workflows.live.reading import News
 
 WINDOW_LINES = 1_000
@@ -23,18 +23,18 @@ class Feed:
     """What is known of an execution. ``due`` is when to look again, on the loop's clock.
 
     ``status`` is None until it was looked at for the first time; ``is_gone``: there is no such execution any more.
-    ``is_over``: it has ended, and ``tail`` is behind its last line.
+    ``is_over``: it has ended, and ``tail`` is its last line. Every line after ``floor`` is held, up to ``tail``.
     """
 
     def __init__(self, due: float) -> None:
         self.due = due
         self.followers = 0
+        self.floor = START
         self.tail: Cursor | None = None
         self.status: str | None = None
         self.is_gone = False
         self.is_over = False
         self.ready: dict[Any, list[str]] = {}  # messages made of the window as it is, by who wants which
-        self._floor = Cursor(0, 0)  # the window holds every line after this place, up to the tail
         self._window: deque[Line] = deque()
         self._size = 0
         self._again = SOONEST_AGAIN_SECONDS
@@ -45,7 +45,7 @@ class Feed:
         """Take in what was read, and wake who waits for it."""
         is_new = bool(news.lines) or news.status != self.status or self.tail is None
         if self.tail is None:
-            self._floor = news.tail
+            self.floor = news.tail
         self.tail = news.tail
         self.status = news.status
         self.is_gone = news.status is None
@@ -56,11 +56,12 @@ class Feed:
         while self._window and (len(self._window) > WINDOW_LINES or self._size > WINDOW_CHARACTERS):
             dropped = self._window.popleft()
             self._size -= len(dropped.message)
-            self._floor = dropped.place
+            self.floor = dropped.place
         is_open = news.is_more_to_come
         if news.has_ended and not self.is_over:
-            # What was under way when the end was first seen may still add lines before it.
-            self._all_there_from = self._all_there_from or news.next
+            # What was under way when the end was first seen may still add lines before it. A crash ends that, and the
+            # database then counts from an earlier transaction.
+            self._all_there_from = min(self._all_there_from or news.next, news.next)
             self.is_over = not news.is_more_to_come and news.oldest >= self._all_there_from
             is_new = is_new or self.is_over
             is_open = not self.is_over
@@ -85,7 +86,7 @@ class Feed:
 
     def after(self, place: Cursor) -> list[Line] | None:
         """The lines after a place up to the tail; None if the window does not reach back so far."""
-        if place < self._floor:
+        if place < self.floor:
             return None
         if not self._window or self._window[-1].place <= place:
             return []

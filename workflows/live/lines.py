@@ -14,7 +14,6 @@ from workflows import secrets
 from workflows.api.timestamps import rfc3339
 
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
-LAST_ID = 10**18 - 1  # the largest that the text form holds; no id comes near
 
 STATE_EVENT = "state."
 PROGRESS_EVENT = "activity.progress"

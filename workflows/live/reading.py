@@ -1,7 +1,8 @@
 """Reads logs for all who follow them: news of many executions in one statement, and pages for those who catch up.
 
-Lines come in (tx, id) order, and only those before which nothing can appear any more. Refuses to hold more than a few
-connections, however many follow: the others wait for their turn.
+Lines come in (tx, id) order, and only those before which nothing can appear any more. A place is that of a line, never
+of a transaction that was merely seen to be over: a database that crashes counts those again, and lines would be missed.
+Refuses to hold more than a few connections, however many follow: the others wait for their turn.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.engine.store import connection_parameters
-from workflows.live.lines import LAST_ID, STATE_EVENT, Cursor, Line
+from workflows.live.lines import START, STATE_EVENT, Cursor, Line
 
 CONNECTIONS = 4
 WAIT_SECONDS = 20.0  # for a connection
@@ -33,9 +34,15 @@ s AS MATERIALIZED (
 _NEWS = f"""
 WITH {_SETTLED}
 SELECT f.execution, e.status, e.ended_at IS NOT NULL, s.oldest, s.next,
-    EXISTS (SELECT 1 FROM workflows_logentry u WHERE u.execution_id = f.execution AND u.tx >= s.oldest), {_COLUMNS}
+    EXISTS (SELECT 1 FROM workflows_logentry u WHERE u.execution_id = f.execution AND u.tx >= s.oldest),
+    newest.tx, newest.id, {_COLUMNS}
 FROM unnest(%(executions)s::uuid[], %(txs)s::bigint[], %(ids)s::bigint[]) AS f(execution, tx, id) CROSS JOIN s
 LEFT JOIN workflows_execution e ON e.id = f.execution
+LEFT JOIN LATERAL (
+    SELECT n.tx, n.id FROM workflows_logentry n
+    WHERE f.tx IS NULL AND n.execution_id = f.execution AND n.tx < s.oldest
+    ORDER BY n.tx DESC, n.id DESC LIMIT 1
+) newest ON true
 LEFT JOIN LATERAL (
     SELECT * FROM workflows_logentry l
     WHERE l.execution_id = f.execution AND (l.tx, l.id) > (f.tx, f.id) AND l.tx < s.oldest
@@ -45,13 +52,13 @@ LEFT JOIN LATERAL (
 
 _PAGE = f"""
 WITH {_SETTLED}
-SELECT s.oldest, {_COLUMNS} FROM s LEFT JOIN LATERAL (
+SELECT {_COLUMNS} FROM s CROSS JOIN LATERAL (
     SELECT * FROM workflows_logentry l
     WHERE l.execution_id = %(execution)s::uuid AND (l.tx, l.id) > (%(tx)s::bigint, %(id)s::bigint) AND l.tx < s.oldest
         AND (l.event LIKE '{STATE_EVENT}%%'
             OR (l.level = ANY(%(levels)s::text[]) AND %(node)s::text IN ('', l.node_id)))
     ORDER BY l.tx, l.id LIMIT {PAGE}
-) l ON true
+) l
 """
 
 
@@ -69,7 +76,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class News:
-    """What is new of an execution: ``status`` None if there is none. ``tail`` is the place up to which was looked."""
+    """What is new of an execution: ``status`` None if there is none. ``tail`` is the last line that is settled."""
 
     status: str | None
     has_ended: bool
@@ -113,21 +120,24 @@ class Reader:
             "ids": [None if tail is None else tail.id for tail in tails.values()],
         }
         found: dict[UUID, News] = {}
-        for execution, status, has_ended, oldest, following, unsettled, *columns in await self._rows(_NEWS, parameters):
+        for row in await self._rows(_NEWS, parameters):
+            execution, status, has_ended, oldest, following, unsettled, tx, id, *columns = row
             news = found.get(execution)
             if news is None:
-                news = News(status, bool(has_ended), oldest, following, unsettled, Cursor(oldest - 1, LAST_ID))
-                found[execution] = news
+                tail = tails[execution] or (START if tx is None else Cursor(tx, id))
+                news = found[execution] = News(status, bool(has_ended), oldest, following, unsettled, tail)
             if columns[0] is not None:
                 news.lines.append(Line(*columns))
-        for execution, news in found.items():
-            _chain(news.lines, tails[execution] or news.tail)
+        for news in found.values():
+            _chain(news.lines, news.tail)
+            if news.lines:
+                news.tail = news.lines[-1].place
             if len(news.lines) == MOST_NEWS:
-                news.tail, news.is_more_to_come = news.lines[-1].place, True
+                news.is_more_to_come = True
         return found
 
-    async def page(self, execution: UUID, after: Cursor, wanted: Wanted) -> tuple[list[Line], Cursor]:
-        """Up to ``PAGE`` lines after a place, with those about states, and the place up to which was looked.
+    async def page(self, execution: UUID, after: Cursor, wanted: Wanted) -> tuple[list[Line], bool]:
+        """Up to ``PAGE`` lines after a place, with those about states, and whether these are all that are settled.
 
         Raises as :meth:`news`.
         """
@@ -141,8 +151,8 @@ class Reader:
                 "node": wanted.node,
             },
         )
-        lines = _chain([Line(*columns) for _, *columns in rows if columns[0] is not None], after)
-        return lines, lines[-1].place if len(lines) == PAGE else max(after, Cursor(rows[0][0] - 1, LAST_ID))
+        lines = _chain([Line(*columns) for columns in rows], after)
+        return lines, len(lines) < PAGE
 
     async def _rows(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         async with self._pool.connection() as connection:

@@ -17,9 +17,10 @@ import psutil
 import psycopg
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed
 
 from workflows.tests.chaos.installation import eventually
+from workflows.tests.live.follower import Follower, following
 from workflows.tests.live.house import House, Web, frames, said, say
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("live"), pytest.mark.timeout(240)]
@@ -62,49 +63,29 @@ class Writers:
                     self.written += messages
 
 
-def follow_stubbornly(webs: list[Web], execution: str, found: list[dict[str, Any]]) -> None:
-    """Follow to the end through whatever web process answers, going on from the last cursor each time."""
-    cursor = "0-0"
-    for turn in itertools.count():
-        try:
-            with webs[turn % len(webs)].follow(execution, after=cursor) as socket:
-                while True:
-                    frame = json.loads(socket.recv(timeout=20))
-                    found.append(frame)
-                    cursor = frame.get("cursor", cursor)
-                    if frame["type"] == "end":
-                        return
-        except (OSError, WebSocketException, TimeoutError):
-            time.sleep(0.05)
-
-
-def all_have(found: list[list[dict[str, Any]]], count: int) -> bool:
+def all_have(followers: list[Follower], count: int) -> bool:
     """Whether everybody has got more than ``count`` frames."""
-    return all(len(mine) > count for mine in found)
+    return all(len(follower.frames) > count for follower in followers)
 
 
 def test_dying_web_processes_cost_nobody_a_line(house: House) -> None:
     execution = house.execution()
-    found: list[list[dict[str, Any]]] = [[] for _ in range(4)]
     with ExitStack() as stack:
         webs = [stack.enter_context(house.web()) for _ in range(2)]
-        threads = [threading.Thread(target=follow_stubbornly, args=(webs, execution, mine)) for mine in found]
+        followers = [Follower(execution, [web.url for web in webs], house.tokens["ann"]) for _ in range(4)]
+        hear_the_end = stack.enter_context(following(followers))
         with Writers(house, execution, 4) as writers:
-            for thread in threads:
-                thread.start()
             for number in range(3):
-                eventually("everybody follows", partial(all_have, found, 50 * number), within=30)
+                eventually("everybody follows", partial(all_have, followers, 50 * number), within=30)
                 webs[number % 2].restart()
-        with house.database() as connection:
-            house.finish(execution)
-            wanted = connection.execute(
-                "SELECT message FROM workflows_logentry WHERE execution_id = %s ORDER BY tx, id", (execution,)
-            ).fetchall()
-        for thread in threads:
-            thread.join(40)
-            assert not thread.is_alive()
-    for mine in found:
-        assert said(mine) == [message for (message,) in wanted]
+        house.finish(execution)
+        hear_the_end(40)
+    with house.database() as connection:
+        wanted = connection.execute(
+            "SELECT message FROM workflows_logentry WHERE execution_id = %s ORDER BY tx, id", (execution,)
+        ).fetchall()
+    for follower in followers:
+        assert said(follower.frames) == [message for (message,) in wanted]
     assert sorted(message for (message,) in wanted) == sorted(writers.written)
 
 
