@@ -16,6 +16,8 @@ from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
 from workflows import secrets
 from workflows.api.executions import current_states_of, executions_of
 from workflows.api.states import cursors_of, run_body
+from workflows.api.streaming import download
+from workflows.artifact_files import kept_in, open_file
 from workflows.live.text import log_as_text
 from workflows.models import Execution, ExecutionStatus, StateRun, Workflow
 from workflows.models.execution import TERMINAL
@@ -25,7 +27,7 @@ PAGE = 25
 GROUPS = {"open": OPEN, "failures": FAILED}
 CHOICES = [("open", "open (any)"), ("failures", "failed (any)"), *ExecutionStatus.choices]
 GATES_SHOWN = 20
-CHILDREN_SHOWN = 50
+CHILDREN_SHOWN = FILES_SHOWN = 50
 WORKFLOWS_OFFERED = 200
 
 
@@ -109,7 +111,18 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
     run = StateRun.objects.select_related("branch").filter(execution=execution.pk, pk=run_id).first()
     if run is None:
         raise Http404("Attempt not found")
-    return draw(request, visitor, "ui/run_details.html", {"run": run_body(run), "row": run})
+    files = list(kept_in(run.output))[:FILES_SHOWN]
+    return draw(request, visitor, "ui/run_details.html", {"run": run_body(run), "row": run, "files": files})
+
+
+@page
+def artifact(request: HttpRequest, visitor: Visitor, execution_id: str, name: str) -> HttpResponseBase:
+    """Download a file that the execution keeps."""
+    execution = _own(visitor, execution_id)
+    try:
+        return download(*open_file(execution.pk, name))
+    except FileNotFoundError:
+        raise Http404("Artifact not found") from None
 
 
 @page

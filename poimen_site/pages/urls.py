@@ -25,5 +25,6 @@ urlpatterns = [
     path("ui/executions/<str:execution_id>", executions.execution_page, name="execution"),
     path("ui/executions/<str:execution_id>/runs/<int:run_id>", executions.run_details, name="run-details"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
+    path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
     path("ui/<path:rest>", nothing_here),
 ]

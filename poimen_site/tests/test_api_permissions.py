@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -55,6 +57,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("get", EXECUTION): Rule(VIEWER),
     ("get", f"{EXECUTION}/states"): Rule(VIEWER),
     ("get", f"{EXECUTION}/logs"): Rule(VIEWER),
+    ("get", f"{EXECUTION}/artifacts"): Rule(VIEWER),
+    ("get", f"{EXECUTION}/artifacts/<path:name>"): Rule(VIEWER),
     ("post", f"{EXECUTION}/cancel"): Rule(OPERATOR, 202, {}),
     ("post", f"{EXECUTION}/pause"): Rule(OPERATOR, 202, {}),
     ("post", f"{EXECUTION}/resume"): Rule(OPERATOR, 409, {}),
@@ -84,7 +88,7 @@ OPEN = {
 PAGES = {
     "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/executions", "ui/executions/<str:execution_id>",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
-    "ui/<path:rest>",
+    "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/<path:rest>",
 }  # fmt: skip
 ENDPOINTS = sorted(RULES)
 OBJECTS = [(method, route) for method, route in ENDPOINTS if "<" in route] + [("post", "workflow")]
@@ -99,6 +103,9 @@ class Things:
         key, _ = create_key(customer(slug), name="ci", scopes=[Scope.READ], role=Role.VIEWER)
         editor = signed_in(member(customer(slug), Role.EDITOR))
         drawn = editor.post("/workflows", {"name": "w", "nodes": [node("a")], "edges": []}, format="json")
+        kept = Path(settings.POIMEN_HOME, "artifacts", str(run.pk), "report.md")
+        kept.parent.mkdir(parents=True)
+        kept.write_text("# Fine")
         self.values = {
             "<str:workflow_id>": drawn.json()["id"],
             "<str:execution_id>": str(run.pk),
@@ -107,6 +114,7 @@ class Things:
             "<int:version>": "1",
             "<path:edge_id>": "a-b",
             "<int:run_id>": "1",
+            "<path:name>": "report.md",
             "<path:rest>": "nowhere",
         }
 

@@ -38,6 +38,8 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("executions/<str:execution_id>/rerun", {"post": {}}, "Execution"),
     ("executions/<str:execution_id>/states", {"get": None}, "Execution"),
     ("executions/<str:execution_id>/logs", {"get": None}, "Execution"),
+    ("executions/<str:execution_id>/artifacts", {"get": None}, "Execution"),
+    ("executions/<str:execution_id>/artifacts/<path:name>", {"get": None}, "Execution"),
     ("api-keys/<str:key_id>", {"get": None, "delete": None}, "API key"),
     ("approvals/<str:gate_id>", {"get": None}, "Approval"),
     ("approvals/<str:gate_id>/approve", {"post": {}}, "Approval"),
@@ -46,10 +48,10 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
     "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
-    "/api-keys",
+    "/api-keys", "/executions/{execution}/artifacts",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
-PAGED = LISTS[:6]
+PAGED = LISTS[:7]
 # Every GET there is, but for the two that are not ours: their own parameters are drf-spectacular's.
 READ = sorted(route for route, view in rest_routes() if "get" in methods_of(view) and route not in ("schema", "docs"))
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
@@ -118,6 +120,7 @@ def test_what_is_not_ones_own_is_not_found_by_name(route: str, methods: dict[str
         .replace("<str:key_id>", wanted["key"])
         .replace("<int:version>", "1")
         .replace("<path:edge_id>", "a-b")
+        .replace("<path:name>", "report.md")
     )
     for method, body in methods.items():
         answer = call(admin(), method, path, body)

@@ -42,7 +42,7 @@ def text(client: Client, path: str, code: int = 200) -> str:
 def test_nobody_sees_a_page_without_signing_in() -> None:
     values = {"<str:workflow_id>": str(uuid4()), "<str:execution_id>": str(uuid4()), "<int:run_id>": "1"}
     for pattern in urlpatterns:
-        route = str(pattern.pattern).replace("<path:rest>", "elsewhere")
+        route = str(pattern.pattern).replace("<path:rest>", "elsewhere").replace("<path:name>", "report.md")
         path = "/" + "/".join(values.get(part, part) for part in route.split("/"))
         if path in ("/ui/sign-in", "/ui/sign-out", "/ui/customer"):
             continue

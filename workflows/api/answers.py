@@ -106,6 +106,16 @@ class BranchPlace(Shape):
     index = serializers.IntegerField(required=False)
 
 
+class ArtifactAnswer(Shape):
+    """A file that an execution keeps."""
+
+    name = text()
+    bytes = serializers.IntegerField()
+    contentType = text()  # noqa: N815
+    modifiedAt = moment()  # noqa: N815
+    href = text()
+
+
 class StateVisit(Shape):
     """What ended attempts and running ones have in common."""
 

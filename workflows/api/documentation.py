@@ -48,7 +48,7 @@ class ErrorAnswer(serializers.Serializer[Any]):
 
 def documented(
     operation_id: str,
-    answers: Mapping[int, Shape],
+    answers: Mapping[int, Shape] | Mapping[tuple[int, str], Shape],
     *,
     tag: str,
     body: Shape = None,

@@ -17,7 +17,7 @@ from workflows.activities.context import LEVELS
 from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
 from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
-from workflows.api.executions import execution_body, executions_of, list_bodies
+from workflows.api.executions import execution_body, executions_of, list_bodies, own_execution_in
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
 from workflows.api.requests import (
     EXECUTION,
@@ -121,13 +121,6 @@ class _Action(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
-    def own(self, request: Request, execution_id: str) -> UUID:
-        """The id, if the execution belongs to the customer; raises 404."""
-        pk = id_in_path(execution_id, EXECUTION)
-        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise not_found(EXECUTION)
-        return pk
-
     def answer(self, request: Request, pk: UUID, code: int) -> Response:
         """The execution as it is now, without outputs and logs."""
         return Response(read_execution(customer_of(request).pk, pk, lines=0), status=code)
@@ -146,7 +139,7 @@ class _ReasonedAction(_Action):
 
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{reason?}`` and ask for it; asking twice is asking once."""
-        pk = self.own(request, execution_id)
+        pk = own_execution_in(execution_id, customer_of(request))
         reason = checked(Reason, request.data)["reason"]
         try:
             type(self).request_it(pk, by=access_of(request).actor, reason=reason)
@@ -183,7 +176,7 @@ class SignalExecution(_Action):
     @documented("signalExecution", {202: SignalTaken}, body=SignalBody, refusals=[404, 409], tag="executions")
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{name, payload?, dedupeKey?}`` and deliver it to the branch that waits, or will wait, for it."""
-        pk = self.own(request, execution_id)
+        pk = own_execution_in(execution_id, customer_of(request))
         body = checked(SignalBody, request.data)
         if body["name"].startswith(approvals.SIGNAL_PREFIX):
             raise ValidationError(
@@ -214,7 +207,7 @@ class RerunExecution(_Action):
 
         With ``Idempotency-Key`` a repeated request answers 200 with the execution of the first.
         """
-        pk = self.own(request, execution_id)
+        pk = own_execution_in(execution_id, customer_of(request))
         state, key = checked(RerunBody, request.data)["fromState"], idempotency_key(request)
         try:
             execution, is_new = submission.rerun_once(

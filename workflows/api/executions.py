@@ -10,7 +10,9 @@ from uuid import UUID
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from workflows import secrets
+from workflows.api.requests import EXECUTION, id_in_path, not_found
 from workflows.api.timestamps import rfc3339
+from workflows.artifact_files import linked
 from workflows.models import Branch, BranchStatus, Customer, Execution, ExecutionStatus, RunStatus
 from workflows.models.execution import TERMINAL
 
@@ -37,6 +39,14 @@ def executions_of(customer: Customer) -> QuerySet[Execution]:
     )
 
 
+def own_execution_in(text: str, customer: Customer) -> UUID:
+    """Return the id in a path; raises 404 unless the customer has that execution (one query)."""
+    pk = id_in_path(text, EXECUTION)
+    if not Execution.objects.filter(pk=pk, customer=customer).exists():
+        raise not_found(EXECUTION)
+    return pk
+
+
 def execution_body(
     execution: Execution,
     *,
@@ -60,7 +70,7 @@ def execution_body(
         "startedAt": rfc3339(execution.started_at or execution.created_at),
         "currentStates": list(current_states),
         "inputs": secrets.mask(execution.inputs),
-        "outputs": secrets.mask(outputs or {}),
+        "outputs": linked(secrets.mask(outputs or {})),
         "logs": list(logs),
     }
     optional = {
@@ -90,7 +100,7 @@ def outputs_of(execution: Execution, results: Iterable[tuple[str, str, Any, Any]
 
     ``results`` are ``(state, run status, output, error)`` of each state's newest run: ``stepResults`` holds the output,
     or ``{"error": ...}`` if that failed, which is what references to the state read. Outputs in artifact storage stay
-    references.
+    references; bodies say where those can be had.
     """
     outputs: dict[str, Any] = {
         "status": RESULT_STATUS[ExecutionStatus(execution.status)],

@@ -15,15 +15,16 @@ from rest_framework import serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from workflows.access import customer_of, role_required
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.api.answers import LogPage
 from workflows.api.documentation import documented
-from workflows.api.requests import EXECUTION, Limit, Query, checked, id_in_path, not_found
+from workflows.api.executions import own_execution_in
+from workflows.api.requests import Limit, Query, checked
+from workflows.api.streaming import JsonRefusals
 from workflows.live.lines import Cursor, Entry, log_body
-from workflows.models import Execution, LogEntry, Role
+from workflows.models import LogEntry, Role
 
 DEFAULT_LINES = 1000
 MAX_LINES = 10_000
@@ -83,24 +84,17 @@ class PlainText(BaseRenderer):
     format = "text"
 
 
-class ExecutionLogs(APIView):
+class ExecutionLogs(JsonRefusals):
     """``GET /executions/{id}/logs``: ``{logs, next, more}``; ask again with ``after=next`` to follow."""
 
     permission_classes = (role_required(Role.VIEWER),)
     renderer_classes = (JSONRenderer, PlainText)
 
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer refusals in JSON, whatever was to come."""
-        self.request.accepted_renderer, self.request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
-        return super().handle_exception(exc)
-
     @documented("readLogs", ANSWERS, query=[LogQuery], refusals=[404], tag="executions")
     def get(self, request: Request, execution_id: str) -> HttpResponseBase:
         """Answer a page, every line with its cursor; as text everything after ``after``, whatever ``limit`` says."""
-        pk = id_in_path(execution_id, EXECUTION)
         query = checked(LogQuery, request.query_params)
-        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise not_found(EXECUTION)
+        pk = own_execution_in(execution_id, customer_of(request))
         after: Cursor | None = query["after"]
         if request.accepted_renderer.format == PlainText.format:
             from workflows.live.text import log_as_text  # which reads with what is above

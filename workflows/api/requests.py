@@ -3,7 +3,7 @@
 Refuses with 404 what cannot be an id and with 400, naming the field, what does not fit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from workflows.errors import PermanentError
 from workflows.spec.report import Findings
 
 Row = TypeVar("Row", bound=Model)
+Item = TypeVar("Item")
 Answer = TypeVar("Answer", bound=APIException)
 
 # What a 404 names.
@@ -244,3 +245,9 @@ def paged(page: Mapping[str, Any], rows: QuerySet[Row]) -> tuple[list[Row], Resp
     total = rows.count()
     start = (page["page"] - 1) * page["limit"]
     return list(rows[start : start + page["limit"]]), Response(headers={"X-Total-Count": str(total)})
+
+
+def paged_list(page: Mapping[str, Any], items: Sequence[Item]) -> tuple[Sequence[Item], Response]:
+    """As :func:`paged`, of a list that is at hand."""
+    start = (page["page"] - 1) * page["limit"]
+    return items[start : start + page["limit"]], Response(headers={"X-Total-Count": str(len(items))})

@@ -14,10 +14,11 @@ from workflows import secrets
 from workflows.access import customer_of, role_required
 from workflows.api.answers import StatesPage
 from workflows.api.documentation import documented
-from workflows.api.executions import AT_A_STATE
-from workflows.api.requests import EXECUTION, Limit, Query, checked, id_in_path, not_found
+from workflows.api.executions import AT_A_STATE, own_execution_in
+from workflows.api.requests import Limit, Query, checked
 from workflows.api.timestamps import rfc3339
-from workflows.models import Branch, Execution, Process, Role, StateRun
+from workflows.artifact_files import linked
+from workflows.models import Branch, Process, Role, StateRun
 
 MAX_RUNS = 1000
 
@@ -42,7 +43,7 @@ def run_body(run: StateRun) -> dict[str, Any]:
         "attempt": run.attempt,
         "status": run.status,
         "input": secrets.mask(run.input),
-        "output": secrets.mask(run.output),
+        "output": linked(secrets.mask(run.output)),
         "startedAt": rfc3339(run.started_at),
         "endedAt": rfc3339(run.ended_at),
         "durationMs": round((run.ended_at - run.started_at).total_seconds() * 1000),
@@ -100,10 +101,8 @@ class ExecutionStates(APIView):
     @documented("readStates", {200: StatesPage}, query=[StatesQuery], refusals=[404], tag="executions")
     def get(self, request: Request, execution_id: str) -> Response:
         """Answer a page; ``next`` is null on the last."""
-        pk = id_in_path(execution_id, EXECUTION)
         query = checked(StatesQuery, request.query_params)
-        if not Execution.objects.filter(pk=pk, customer=customer_of(request)).exists():
-            raise not_found(EXECUTION)
+        pk = own_execution_in(execution_id, customer_of(request))
         # Adding 0 keeps PostgreSQL from walking the primary key of everybody's history to find this one's rows.
         runs = StateRun.objects.filter(execution=pk, pk__gt=query["after"]).alias(place=F("id") + 0).order_by("place")
         cursors = cursors_of(pk)

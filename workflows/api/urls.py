@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workflows.api import activities, api_keys, approvals, audit, execution_views, logs, specs, states
+from workflows.api import activities, api_keys, approvals, artifacts, audit, execution_views, logs, specs, states
 
 urlpatterns = [
     path("executions", execution_views.ExecutionList.as_view()),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("executions/<str:execution_id>/rerun", execution_views.RerunExecution.as_view()),
     path("executions/<str:execution_id>/states", states.ExecutionStates.as_view()),
     path("executions/<str:execution_id>/logs", logs.ExecutionLogs.as_view()),
+    path("executions/<str:execution_id>/artifacts", artifacts.ArtifactList.as_view()),
+    path("executions/<str:execution_id>/artifacts/<path:name>", artifacts.ArtifactContent.as_view()),
     path("api-keys", api_keys.ApiKeyList.as_view()),
     path("api-keys/<str:key_id>", api_keys.ApiKeyDetail.as_view()),
     path("activities", activities.ActivityList.as_view()),
