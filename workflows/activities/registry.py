@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
@@ -190,10 +190,20 @@ def _without_absent(output: BaseModel) -> dict[str, Any]:
         data = output.model_dump(mode="json", by_alias=True, exclude_none=True)
     except ValueError as error:
         raise PermanentError(f"the output is not JSON: {error}", name="InvalidOutput") from None
-    for name, info in type(output).model_fields.items():
-        if info.is_required() and getattr(output, name) is None:
-            data[info.serialization_alias or info.alias or name] = None
+    for name, key in _required(type(output)):
+        if getattr(output, name) is None:
+            data[key] = None
     return data
+
+
+@cache
+def _required(model: type[BaseModel]) -> list[tuple[str, str]]:
+    """The required fields, each with its name in JSON."""
+    return [
+        (name, info.serialization_alias or info.alias or name)
+        for name, info in model.model_fields.items()
+        if info.is_required()
+    ]
 
 
 def _models(function: Callable[..., Any]) -> tuple[type[BaseModel], type[BaseModel]]:

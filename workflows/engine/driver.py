@@ -325,8 +325,7 @@ class Driver:
             ending.continue_as_new(self.host, line, also)
             return False
         step = line.step
-        is_pure = isinstance(step.state, schema.PassState | schema.ChoiceState | schema.SucceedState)
-        if is_pure and also is None and not line.stop and len(line.runs) < MOST_RIDING_ALONG:
+        if step.is_pure and also is None and not line.stop and len(line.runs) < MOST_RIDING_ALONG:
             return self._enter(line)
         activity = registry.all().get(step.resource)
         if activity is not None and activity.isolation != "inline":

@@ -14,6 +14,7 @@ from workflows.engine.json_text import dumps
 from workflows.engine.line import Line
 from workflows.engine.outcomes import BranchEnd
 from workflows.engine.program import ROOT
+from workflows.engine.store import END_EXECUTION_AND_TAKE
 
 if TYPE_CHECKING:
     from workflows.engine.driver import Host
@@ -100,7 +101,7 @@ def _end_execution(host: "Host", line: Line, outcome: BranchEnd, also: Also) -> 
 def _hand_over(host: "Host", line: Line, parameters: dict[str, Any]) -> None:
     """End the execution; the next ready branch takes over this worker in the same commit."""
     claims = host.store.claims
-    row = host.store.end(line, statements.END_EXECUTION_AND_TAKE, parameters | claims.lease)
+    row = host.store.end(line, END_EXECUTION_AND_TAKE, parameters | claims.lease)
     if row is not None and row[0] is not None and (taken := claims.line(row)) is not None:
         host.adopt(taken)
 

@@ -1,6 +1,6 @@
-"""The hottest statement through libpq directly: prepared once a connection, executed without a cursor's overhead.
+"""The hottest statements through libpq directly: prepared once a connection, executed without a cursor's overhead.
 
-A cursor costs about 80 of the 600 microseconds of a transition. Refuses anything but one row of text.
+A cursor costs about 80 of the 600 microseconds of a transition. Refuses to return more than one row.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg.adapt import Transformer
 from psycopg.pq import ConnStatus, ExecStatus
 
 _PARAMETER = re.compile(r"%\((\w+)\)s(::\w+)?")
@@ -31,18 +32,28 @@ class PreparedStatement:
         self._sql = _PARAMETER.sub(number, sql).encode()
         self._known: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
 
-    def execute(self, connection: psycopg.Connection[Any], parameters: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """Run it in autocommit; returns the first row as text, or None. Raises what psycopg would."""
+    def execute(self, connection: psycopg.Connection[Any], parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Run it in autocommit; returns the first row, or None. Raises what psycopg would."""
         pgconn = connection.pgconn
         if connection not in self._known:
             self._check(pgconn, pgconn.prepare(self._name, self._sql), ExecStatus.COMMAND_OK)
             self._known[connection] = True
-        values: list[Any] = [_encode(parameters[name]) for name in self._names]
+        # A loop rather than a call for each: there are thirty of them in every transition.
+        values: list[Any] = []
+        for name in self._names:
+            value = parameters[name]
+            if value.__class__ is str:
+                value = value.encode()
+            elif value is not None:
+                value = _encode(value)
+            values.append(value)
         result = pgconn.exec_prepared(self._name, values)
         self._check(pgconn, result, ExecStatus.TUPLES_OK)
         if result.ntuples == 0:
             return None
-        return tuple((result.get_value(0, column) or b"").decode() for column in range(result.nfields))
+        transformer = Transformer(connection)
+        transformer.set_pgresult(result)
+        return transformer.load_row(0, tuple)
 
     @staticmethod
     def _check(pgconn: psycopg.pq.abc.PGconn, result: psycopg.pq.abc.PGresult, wanted: ExecStatus) -> None:
@@ -53,9 +64,7 @@ class PreparedStatement:
         raise psycopg.errors.error_from_result(result)
 
 
-def _encode(value: Any) -> bytes | None:
-    if value is None:
-        return None
+def _encode(value: Any) -> bytes:
     if isinstance(value, timedelta):
         return f"{value.total_seconds()} seconds".encode()
     return str(value).encode()

@@ -22,7 +22,11 @@ ITEM = "*"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One state, compiled. ``body`` is the list of states it belongs to."""
+    """One state, compiled. ``body`` is the list of states it belongs to.
+
+    ``name`` is the state's, and the node's id; ``resource`` the activity of a Task, else empty; ``is_pure`` says that
+    the state needs no commit of its own.
+    """
 
     state: schema.AnyState
     body: str
@@ -30,16 +34,16 @@ class Step:
     policy: RetryPolicy
     timeout: timedelta | None
     templates: dict[str, Template] = field(default_factory=dict)
+    name: str = field(init=False)
+    resource: str = field(init=False)
+    is_pure: bool = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """The state's name, which is also the node's id."""
-        return self.state.name
-
-    @property
-    def resource(self) -> str:
-        """The activity of a Task, else empty."""
-        return self.state.resource if isinstance(self.state, schema.TaskState) else ""
+    def __post_init__(self) -> None:
+        # Worked out once: every transition asks.
+        set_field = object.__setattr__
+        set_field(self, "name", self.state.name)
+        set_field(self, "resource", self.state.resource if isinstance(self.state, schema.TaskState) else "")
+        set_field(self, "is_pure", isinstance(self.state, schema.PassState | schema.ChoiceState | schema.SucceedState))
 
     @property
     def activity(self) -> Activity:

@@ -34,17 +34,12 @@ Statement = tuple[str, Any]
 # What says that the database is away rather than that a statement is wrong.
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 _RETRY_SECONDS = 0.25
-_STEP = PreparedStatement(
-    "poimen_step",
-    statements.STEP,
-    {
-        "id": "uuid",
-        "epoch": "bigint",
-        "seq": "bigint",
-        "visit": "int",
-        "r_visit": "int",
-        "r_attempt": "int",
-    },
+_GUARD = {"id": "uuid", "epoch": "bigint", "seq": "bigint", "visit": "int"}
+_STEP = PreparedStatement("poimen_step", statements.STEP, {**_GUARD, "r_visit": "int", "r_attempt": "int"})
+END_EXECUTION_AND_TAKE = PreparedStatement(
+    "poimen_end_and_take",
+    statements.END_EXECUTION_AND_TAKE,
+    {**_GUARD, "attempt": "int", "execution": "uuid", "owner": "uuid"},
 )
 
 
@@ -70,6 +65,7 @@ class Store:
         self.owner = owner
         self.worker = worker
         self.lease = timedelta(seconds=settings.POIMEN_LEASE_SECONDS)
+        self._lease_text = f"{settings.POIMEN_LEASE_SECONDS} seconds"
         self._is_stopping = is_stopping
         self._thread = threading.local()
         self.claims = Claims(self)
@@ -262,7 +258,7 @@ class Store:
             "epoch": line.epoch,
             "seq": line.seq,
             "worker": self.worker,
-            "lease": self.lease,
+            "lease": self._lease_text,
             "state": line.state,
             "visit": line.visit,
             "activity": line.step.resource,
@@ -292,7 +288,7 @@ class Store:
     def end(
         self,
         line: Line,
-        sql: str,
+        sql: str | PreparedStatement,
         parameters: dict[str, Any],
         also: Callable[..., None] | None = None,
         *,

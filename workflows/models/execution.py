@@ -45,10 +45,14 @@ class Execution(models.Model):
     """A spec being run for a customer. Its lines of control are its branches; its history is its state runs."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="executions")
-    workflow = models.ForeignKey(Workflow, null=True, on_delete=models.SET_NULL, related_name="executions")
-    workflow_version = models.ForeignKey(WorkflowVersion, null=True, on_delete=models.SET_NULL, related_name="+")
-    spec = models.ForeignKey(SpecDocument, on_delete=models.PROTECT, related_name="executions")
+    customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="executions", db_index=False)
+    workflow = models.ForeignKey(
+        Workflow, null=True, on_delete=models.SET_NULL, related_name="executions", db_index=False
+    )
+    workflow_version = models.ForeignKey(
+        WorkflowVersion, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    spec = models.ForeignKey(SpecDocument, on_delete=models.PROTECT, related_name="executions", db_index=False)
     name = models.CharField(max_length=128)
     status = models.CharField(max_length=16, choices=ExecutionStatus.choices, default=ExecutionStatus.PENDING)
     inputs = models.JSONField(default=dict)
@@ -58,13 +62,15 @@ class Execution(models.Model):
     priority = models.SmallIntegerField(default=0, help_text="Higher runs first")
     created_by = models.CharField(max_length=254, blank=True)
 
-    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children")
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False)
     parent_branch = models.UUIDField(null=True)
     parent_visit = models.PositiveIntegerField(null=True)
     parent_attempt = models.PositiveIntegerField(null=True)
     depth = models.PositiveSmallIntegerField(default=0)
-    continued_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continued_as")
-    rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="reruns")
+    continued_from = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="continued_as", db_index=False
+    )
+    rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="reruns", db_index=False)
     start_state = models.CharField(max_length=128, blank=True)
 
     idempotency_key = models.CharField(max_length=255, null=True)
@@ -85,9 +91,20 @@ class Execution(models.Model):
     deadline_at = models.DateTimeField(null=True)
 
     class Meta:
+        # Every start and every end of an execution writes into each index that has it: most have few of them.
         indexes = [
             models.Index(fields=["customer", "-created_at"], name="execution_newest"),
             models.Index(fields=["workflow", "-created_at"], name="execution_by_workflow"),
+            models.Index(fields=["spec"], name="execution_of_spec"),
+            *(
+                models.Index(fields=[field], name=name, condition=models.Q((f"{field}__isnull", False)))
+                for field, name in (
+                    ("workflow_version", "execution_of_version"),
+                    ("parent", "execution_child"),
+                    ("continued_from", "execution_continued"),
+                    ("rerun_of", "execution_rerun"),
+                )
+            ),
             models.Index(
                 fields=["deadline_at"],
                 name="execution_deadline",

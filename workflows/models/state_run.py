@@ -28,8 +28,8 @@ class StateRun(models.Model):
         Branch, on_delete=models.CASCADE, related_name="state_runs", db_constraint=False, db_index=False
     )
     state = models.CharField(max_length=128)
-    visit = models.PositiveIntegerField()
-    attempt = models.PositiveIntegerField()
+    visit = models.IntegerField()
+    attempt = models.IntegerField()
     type = models.CharField(max_length=16)
     activity = models.CharField(max_length=128, blank=True)
     status = models.CharField(max_length=16, choices=RunStatus.choices)
