@@ -8,10 +8,10 @@ from pydantic import Field
 from workflows import approvals
 from workflows.activities.context import ActivityContext, Suspended
 from workflows.activities.registry import activity
-from workflows.activities.shapes import KEEPS_HANDLES, Fields
+from workflows.activities.shapes import KEEPS_HANDLES, Fields, counts_at_most
 
 # The knowledge base's timeout bounds the wait, however many minutes the input asks for.
-LONGEST_MINUTES = 120.0
+LONGEST_MINUTES = 120
 AUTOMATIC_APPROVER = "system-auto"
 
 
@@ -25,7 +25,12 @@ class ApproveWorkflowInput(Fields):
         json_schema_extra=KEEPS_HANDLES,
     )
     required_approvals: int = Field(default=1, ge=1, le=20, description="How many distinct approvers must agree")
-    timeout_minutes: float = Field(default=60, gt=0, description="Minutes until the question expires, 120 at most")
+    timeout_minutes: float = Field(
+        default=60,
+        gt=0,
+        description="Minutes until the question expires; more than 120 count as 120",
+        json_schema_extra=counts_at_most(LONGEST_MINUTES),
+    )
     description: str = Field(
         default="", max_length=4000, description="What the approvers should know", json_schema_extra=KEEPS_HANDLES
     )
@@ -56,15 +61,19 @@ def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> A
         return ApproveWorkflowOutput(
             approved=True, approver=AUTOMATIC_APPROVER, timestamp=datetime.now(UTC).isoformat(timespec="seconds")
         )
+    minutes = min(input.timeout_minutes, LONGEST_MINUTES)
     gate = approvals.open_gate(
         identity=context.identity,
         workflow_id=input.workflow_id,
         required_approvals=input.required_approvals,
-        expires_in=timedelta(minutes=min(input.timeout_minutes, LONGEST_MINUTES)),
+        expires_in=timedelta(minutes=minutes),
         description=input.description,
     )
     outcome = approvals.gate_outcome(gate.pk)
     if outcome.decided_at is None:
+        if input.timeout_minutes > minutes:
+            asked = f"{input.timeout_minutes:,.10g}"
+            context.warn(f"timeoutMinutes is {asked}; {minutes:g} is the most an approval waits, and is taken")
         context.info(f"waiting for {input.required_approvals} approval(s) of {input.workflow_id}", gate=str(gate.pk))
         return Suspended(gate.signal_name, until=gate.expires_at)
     return ApproveWorkflowOutput(

@@ -8,12 +8,18 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from workflows.spec.activity_rules import MOST_KEY
 from workflows.spec.secret_handles import USE_KEY
 
 # For ``Field(json_schema_extra=...)``: what a field does with ``secret:<id>`` handles. Without one it takes none.
 TAKES_SECRETS: Final[dict[str, Any]] = {USE_KEY: "value"}
 TAKES_SECRETS_IN_URL: Final[dict[str, Any]] = {USE_KEY: "url"}
 KEEPS_HANDLES: Final[dict[str, Any]] = {USE_KEY: "handle"}
+
+
+def counts_at_most(number: float) -> dict[str, Any]:
+    """Return what a field's ``json_schema_extra`` says where larger numbers count as ``number``; it is not enforced."""
+    return {MOST_KEY: number}
 
 
 class Fields(BaseModel):

@@ -51,7 +51,9 @@ _PYTHON_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
     "number": (int, float),
     "boolean": bool,
 }
-_ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "examples", USE_KEY})
+# In the schema of a field: a larger number counts as this one, which is said rather than refused.
+MOST_KEY: Final = "x-most"
+_ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "examples", USE_KEY, MOST_KEY})
 _TYPE_PARTS: Final = ("anyOf", "oneOf")
 
 
@@ -111,6 +113,10 @@ def _check_secrets(activity: ActivityInfo, name: str, value: Any, path: str, fin
 
 def _check_parameter(activity: ActivityInfo, name: str, value: Any, path: str, findings: Findings) -> None:
     schema = activity.input_schema["properties"][name]
+    most = schema.get(MOST_KEY)
+    if most is not None and isinstance(value, int | float) and value > most:
+        message = f"{shown(most)} is the most that counts, and will be taken for {shown(value)}"
+        findings.add(path, "parameter-capped", message)
     if _is_open(value) or _is_plainly_right(schema, value):
         return
     errors = list(_errors(_validator_of(activity), schema, value))

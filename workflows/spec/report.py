@@ -63,6 +63,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "implicit-end": ("warning", "A state amid a list that uses next has neither next nor end: it ends the list"),
     "unreachable-catch": ("warning", "A catch behind one that takes every error"),
     "interval-order": ("warning", "A duration that another one makes pointless"),
+    "parameter-capped": ("warning", "A literal parameter above the most that counts"),
     "unknown-parameter": ("warning", "A parameter that the activity does not have"),
     "missing-parameter": ("warning", "A parameter that the activity requires is not given"),
     "missing-dependency": ("warning", "An activity without the one it builds on before it"),

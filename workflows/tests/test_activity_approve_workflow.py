@@ -13,6 +13,7 @@ from workflows.activities.registry import registry
 from workflows.approvals import expire_due_gates, vote
 from workflows.errors import InvalidInput
 from workflows.models import ApprovalGate, Execution, Role
+from workflows.spec.validator import validate_spec
 from workflows.tests.people import customer, member, started
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +88,26 @@ def test_a_signal_that_is_no_decision_makes_it_wait_on(asking: Asking) -> None:
 def test_the_wait_is_bounded_by_two_hours(asking: Asking) -> None:
     asking.run(timeoutMinutes=100_000_000)
     assert ApprovalGate.objects.get().expires_at - datetime.now(UTC) <= timedelta(minutes=120)
+    said = [report.message for report in asking.reports if report.level == "warn"]
+    assert said == ["timeoutMinutes is 100,000,000; 120 is the most an approval waits, and is taken"]
+
+
+def test_a_wait_that_is_taken_as_asked_warns_of_nothing(asking: Asking) -> None:
+    asking.run(timeoutMinutes=120)
+    assert [report.level for report in asking.reports] == ["info"]
+
+
+def test_a_drawn_or_written_wait_that_is_too_long_is_said_when_it_is_judged(asking: Asking) -> None:
+    def judged(minutes: object) -> list[str]:
+        parameters = {"workflowId": "release-7", "timeoutMinutes": minutes}
+        state = {"name": "Ask", "type": "Task", "resource": "ApproveWorkflowActivity", "parameters": parameters}
+        report = validate_spec({"name": "asks", "states": [state | {"end": True}]}, activities=registry.all())
+        assert report.valid
+        return [str(problem) for problem in report.warnings]
+
+    warning = "states[0].parameters.timeoutMinutes: 120 is the most that counts, and will be taken for 500"
+    assert judged(500) == [warning]
+    assert judged(120) == judged(0.5) == judged("${workflow.input.minutes}") == []
 
 
 def test_automatic_approval_is_for_development_and_says_so(asking: Asking, settings: Settings) -> None:

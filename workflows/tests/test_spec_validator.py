@@ -63,7 +63,14 @@ ACTIVITIES = {
             ("CloneRepoActivity",),
             {"Rule": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
         ),
-        Known("ReportActivity", {"format": {"type": "string", "enum": ["markdown", "html"]}, "data": {}}),
+        Known(
+            "ReportActivity",
+            {
+                "format": {"type": "string", "enum": ["markdown", "html"]},
+                "data": {},
+                "pages": {"type": "integer", "x-most": 9},
+            },
+        ),
     )
 }
 
@@ -304,6 +311,7 @@ CASES: list[tuple[str, str, object]] = [
         "states[0].retry.initialInterval",
         spec(task(retry={"initialInterval": "2m", "maxInterval": "1m"})),
     ),
+    ("parameter-capped", "states[0].parameters.pages", spec(task(parameters={"pages": 10}))),
     ("unknown-parameter", "states[0].parameters.fromat", spec(task(parameters={"fromat": "html"}))),
     ("missing-parameter", "states[0].parameters", spec(task(resource="CloneRepoActivity"))),
     ("missing-dependency", "states[0].resource", spec(task(resource="AnalyzeCodeActivity"))),
