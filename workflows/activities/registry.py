@@ -151,13 +151,16 @@ def activity(
     ``timeout`` is the start-to-close default in duration text. ``max_attempts`` counts the first try; left out it is
     3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
     in a ``process`` unless ``isolation`` says ``inline``. A field takes secrets only if it says so
-    (``workflows.activities.shapes.TAKES_SECRETS``). Raises ``TypeError`` without annotations.
+    (``workflows.activities.shapes.TAKES_SECRETS``). Raises ``TypeError`` without annotations, and
+    ``ValueError`` for a ``max_concurrency`` below 1, with which it would never run.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         input_model, output_model = _models(function)
         is_coroutine = inspect.iscoroutinefunction(function)
         chosen = isolation or ("async" if is_coroutine else "process")
+        if max_concurrency is not None and max_concurrency < 1:
+            raise ValueError(f"{name}: max_concurrency is at least 1; left out there is no limit")
         if (chosen == "async") != is_coroutine:
             raise TypeError(f"{name}: coroutine functions, and only they, have isolation 'async'")
         registry.add(

@@ -1,9 +1,12 @@
 """Who owns what: customers, and the people who act for them in a role."""
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 
 from workflows.identifiers import new_id
+
+NO_ROOM = "With less than 1 nothing of this customer would ever run; leave it empty for no limit"
 
 
 class Customer(models.Model):
@@ -13,9 +16,21 @@ class Customer(models.Model):
     slug = models.SlugField(max_length=64, unique=True)
     name = models.CharField(max_length=128)
     max_running_branches = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Most branches of this customer that run at once; empty: no limit"
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1, NO_ROOM)],
+        help_text="Most branches of this customer that run at once, at least 1; empty: no limit",
     )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(max_running_branches=None) | models.Q(max_running_branches__gte=1),
+                name="room_for_one_branch",
+                violation_error_message=NO_ROOM,
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

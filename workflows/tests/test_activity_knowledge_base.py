@@ -150,13 +150,15 @@ def test_none_is_a_value_for_a_required_field_and_nothing_for_an_optional_one() 
     assert "approver" not in approve.dump_output({"approved": False, "timestamp": "2026-01-01T00:00:00Z"})
 
 
-def test_two_activities_of_one_name_and_untyped_functions_are_refused() -> None:
+def test_two_activities_of_one_name_untyped_functions_and_ones_that_could_never_run_are_refused() -> None:
     def untyped(input, context):  # type: ignore[no-untyped-def]
         return None
 
     def other(input: Shown, context: ActivityContext) -> Shown:
         return input
 
+    with pytest.raises(ValueError, match="max_concurrency is at least 1"):
+        activity("Never", category="testing", max_concurrency=0)(other)
     with pytest.raises(TypeError, match="must take"):
         activity("UntypedActivity", category="testing")(untyped)
     with pytest.raises(ValueError, match="two activities are called EchoActivity"):

@@ -1,11 +1,14 @@
 """The admin shows each member of the staff what is theirs, and lets nobody do more than their role covers."""
 
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -211,6 +214,40 @@ def test_customers_are_made_by_superusers_only() -> None:
     assert staff(Role.ADMIN).post("/admin/workflows/customer/add/", form).status_code == 403
     assert root().post("/admin/workflows/customer/add/", form).status_code == 302
     assert Customer.objects.filter(slug="new").exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("limit", ["0", "-1", "x"])
+def test_a_limit_under_which_nothing_would_run_is_refused(limit: str) -> None:
+    form = {"name": "New", "slug": "new", "max_running_branches": limit}
+    client = root()
+    answer = client.post("/admin/workflows/customer/add/", form)
+    assert answer.status_code == 200
+    assert not Customer.objects.exists()
+    if limit == "0":
+        assert "nothing of this customer would ever run; leave it empty for no limit" in answer.content.decode()
+    for right, kept in (("1", 1), ("", None)):
+        form = {"name": "New", "slug": f"new{right}", "max_running_branches": right}
+        assert client.post("/admin/workflows/customer/add/", form).status_code == 302
+        assert Customer.objects.get(slug=f"new{right}").max_running_branches == kept
+
+
+@pytest.mark.django_db
+def test_the_database_refuses_such_a_limit_from_anybody() -> None:
+    acme = customer()
+    with pytest.raises(IntegrityError, match="room_for_one_branch"), transaction.atomic():
+        Customer.objects.filter(pk=acme.pk).update(max_running_branches=0)
+
+
+@pytest.mark.django_db
+def test_limits_that_kept_a_customer_waiting_are_lifted_by_the_upgrade() -> None:
+    waiting, limited, free = (customer(slug) for slug in ("waiting", "limited", "free"))
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE workflows_customer DROP CONSTRAINT room_for_one_branch")
+    Customer.objects.filter(pk=waiting.pk).update(max_running_branches=0)
+    Customer.objects.filter(pk=limited.pk).update(max_running_branches=7)
+    import_module("workflows.migrations.0011_room_for_one_branch").make_room(apps, None)
+    assert [Customer.objects.get(pk=c.pk).max_running_branches for c in (waiting, limited, free)] == [1, 7, None]
 
 
 # -- secrets ----------------------------------------------------------------------------------------------------------
