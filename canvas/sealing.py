@@ -8,6 +8,7 @@ from typing import Any
 
 from canvas.problems import CODES, Problem
 from workflows import secrets
+from workflows.address_passwords import MASK, holds_mask
 from workflows.models import Customer
 
 _SEALED = "this is a secret; it is kept encrypted, and a handle stands for it in the workflow"
@@ -36,7 +37,7 @@ def masked_secrets(nodes: Any, edges: Any) -> list[Problem]:
     return [
         _problem("masked-secret", *place, drawn)
         for place, value, _ in _values(drawn, drawn)
-        if value == secrets.MASK and secrets.is_secret_name(place[2])
+        if (value == MASK and secrets.is_secret_name(place[2])) or (isinstance(value, str) and holds_mask(value))
     ]
 
 

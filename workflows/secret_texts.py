@@ -6,7 +6,9 @@ Owns the one masking that every line passes on its way out; refuses to be sure: 
 import re
 from typing import Any
 
-from workflows.secrets import MASK, is_secret_name
+from workflows import address_passwords
+from workflows.address_passwords import MASK
+from workflows.secrets import is_secret_name
 from workflows.spec.secret_handles import HANDLE, PREFIX
 
 MOST_TEXT = 100_000  # characters of one text that are looked through and shown
@@ -18,7 +20,7 @@ _NAMED = re.compile(
 )
 _FORMS = (
     re.compile(r"\b(?P<kept>(?:Bearer|Basic|ApiKey)\s+)[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE),
-    re.compile(r"(?P<kept>://[^\s/:@]{0,256}:)[^\s/@]{1,1024}(?=@)"),  # the password in an address
+    re.compile(r"(?P<kept>://[^\s/:@]{0,256}:)[^\s/@]{1,1024}(?=@)"),  # in what only looks like an address, too
     re.compile(r"(?P<kept>\bpk_)[A-Za-z0-9_-]{16,}"),  # our API keys
     re.compile(r"(?P<kept>\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),  # JSON web tokens
 )
@@ -28,6 +30,7 @@ def masked(text: str) -> str:
     """Return ``text`` with ``***`` for every secret that name or form gives away; at most 100,000 characters."""
     if len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}... ({len(text) - MOST_TEXT} more characters)"
+    text = address_passwords.masked(text)
     for form in _FORMS:
         text = form.sub(rf"\g<kept>{MASK}", text)
     return _NAMED.sub(_without_value, text)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 from uuid import UUID
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -24,6 +24,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from workflows import address_passwords
+from workflows.address_passwords import MASK
 from workflows.errors import PermanentError
 from workflows.models import Customer, Secret
 from workflows.spec.secret_handles import HANDLE, PREFIX, misplaced, refusal
@@ -33,11 +35,13 @@ if TYPE_CHECKING:
 
 Owner = Customer | UUID | str
 
-MASK = "***"
 SHORTEST = 6  # characters of a secret that is looked for in texts
 _CONTAINERS = (dict, list)
+# What a password in an address is called, whatever holds the address.
+IN_ADDRESS = "password"
 
-_REFERENCE = re.compile(r"\s*(?:\$\{[^{}]*\}|\{%.*%\})\s*", re.DOTALL)
+# What stands for a secret that comes later, perhaps behind the name of a scheme: "Bearer ${workflow.input.token}".
+_REFERENCE = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9-]{0,15}\s+)?(?:(?:\$\{[^{}]*\}[\s:._-]*)+|\{%.*%\}\s*)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\s_.-]")
 
 # How secret names end, and which are secret as they stand; compared without case and separators, so that
@@ -72,8 +76,9 @@ def seal(value: Any, customer: Owner) -> Any:
     """Return JSON ``value`` with every secret in it replaced by a handle; the same object when there is none.
 
     A secret is a non-empty string or a number under a secret-named key (:func:`is_secret_name`), directly or in a
-    list. References (``${...}``), expressions and text that holds a handle stay as they are. Equal values of a
-    customer under one name share a row. Touches the database only when there is something to seal.
+    list, or the password in an address, whatever that stands under. References (``${...}``), expressions and text that
+    holds a handle stay as they are. Equal values of a customer under one name share a row. Touches the database only
+    when there is something to seal.
     """
     found = _secrets_in(value)
     if not found:
@@ -81,7 +86,11 @@ def seal(value: Any, customer: Owner) -> Any:
     handles = _store(_id_of(customer), {(name, _digest(secret)): secret for name, secret in found})
 
     def replaced(name: str, item: Any) -> Any:
-        return handles[name, _digest(item)] if _is_secret(name, item) else item
+        if _is_secret(name, item):
+            return handles[name, _digest(item)]
+        if isinstance(item, str):
+            return address_passwords.rewritten(item, lambda text: handles[IN_ADDRESS, _digest(unquote(text))])
+        return item
 
     return _rewritten(value, replaced)
 
@@ -119,7 +128,10 @@ def reveal_for(activity: "Activity", parameters: Any, customer: Owner) -> tuple[
     revealed = {name: value for name, value in fields.items() if uses.get(name) in ("value", "url")}
     known = _load(_id_of(customer), _handles_in(revealed))
     encoded = {key: quote(_as_text(secret), safe="") for key, secret in known.items()}
-    given = {name: _revealed(value, encoded if uses[name] == "url" else known) for name, value in revealed.items()}
+    given = {
+        name: _revealed(value, encoded, is_encoded=True) if uses[name] == "url" else _revealed(value, known)
+        for name, value in revealed.items()
+    }
     texts = {text: f"{PREFIX}{key}" for key, secret in known.items() for text in (_as_text(secret), encoded[key])}
     return fields | given, {text: handle for text, handle in texts.items() if len(text) >= SHORTEST}
 
@@ -169,11 +181,24 @@ def equal_secrets(customer: Owner, value: Any, *, name: str) -> QuerySet[Secret]
 def _covered(value: Any, cover: str) -> Any:
     if not _secrets_in(value):
         return value
-    return _rewritten(value, lambda name, item: cover if _is_secret(name, item) else item)
+
+    def replaced(name: str, item: Any) -> Any:
+        if _is_secret(name, item):
+            return cover
+        return address_passwords.rewritten(item, lambda _: cover) if isinstance(item, str) else item
+
+    return _rewritten(value, replaced)
 
 
-def _revealed(value: Any, known: Mapping[str, Any]) -> Any:
-    """A copy of ``value`` with every handle replaced by what ``known`` has for its id."""
+def _revealed(value: Any, known: Mapping[str, Any], *, is_encoded: bool = False) -> Any:
+    """A copy of ``value`` with every handle replaced by what ``known`` has for its id.
+
+    In an address it must be percent-encoded, or it would end where the address does not.
+    """
+
+    def text_for(match: "re.Match[str]") -> str:
+        text = _as_text(known[match[1]])
+        return quote(text, safe="") if not is_encoded and address_passwords.is_in_user_information(match) else text
 
     def replaced(_name: str, item: Any) -> Any:
         if not isinstance(item, str) or PREFIX not in item:
@@ -181,7 +206,7 @@ def _revealed(value: Any, known: Mapping[str, Any]) -> Any:
         whole = HANDLE.fullmatch(item)
         if whole is not None:
             return known[whole[1]]
-        return HANDLE.sub(lambda match: _as_text(known[match[1]]), item)
+        return HANDLE.sub(text_for, item)
 
     return _rewritten(value, replaced)
 
@@ -210,6 +235,8 @@ def _secrets_in(value: Any) -> list[tuple[str, Any]]:
                     stack.append((key, item))
                 elif is_secret_name(key) and _is_secret(key, item):
                     found.append((key, item))
+                elif isinstance(item, str) and "@" in item:
+                    found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(item))
         elif isinstance(node, list):
             is_secret = is_secret_name(name)
             for item in node:
@@ -217,6 +244,10 @@ def _secrets_in(value: Any) -> list[tuple[str, Any]]:
                     stack.append((name, item))
                 elif is_secret and _is_secret(name, item):
                     found.append((name, item))
+                elif isinstance(item, str) and "@" in item:
+                    found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(item))
+        elif isinstance(node, str):  # the value itself
+            found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(node))
     return found
 
 

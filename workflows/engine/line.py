@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from workflows import secrets
+from workflows import address_passwords, secrets
 from workflows.activities.context import Identity
 from workflows.engine.program import Program, Step
 
@@ -145,8 +145,8 @@ class Line:
                 "node_id": self.state,
                 "level": level,
                 "event": event,
-                "message": secrets.conceal(message, self.hidden),
-                "fields": secrets.conceal(fields, self.hidden) or None,
+                "message": address_passwords.masked(secrets.conceal(message, self.hidden)),
+                "fields": secrets.mask(secrets.conceal(fields, self.hidden)) or None,
                 "logged_at": datetime.now(UTC).isoformat(),
             }
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from workflows import secrets
 from workflows.engine import artifacts
 from workflows.engine.json_text import dumps, tellable
 from workflows.engine.line import Line, LineScope
@@ -103,7 +104,7 @@ def failed(line: Line, error: WorkflowError, *, given: Any = None, started: date
     """
     step = line.step
     line.failures += 1
-    body = tellable({**error.as_json(), "state": step.name, "attempt": line.attempt})
+    body = secrets.mask(tellable({**error.as_json(), "state": step.name, "attempt": line.attempt}))
     status = "timed_out" if isinstance(error, ActivityTimeout) else "failed"
     if not isinstance(error, Canceled) and step.policy.allows(error, line.failures):
         delay = step.policy.delay_before(line.failures + 1, random.random)

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import Any
 
-from workflows import secrets
+from workflows import address_passwords, secrets
 from workflows.activities.context import Report
 from workflows.engine.line import Line
 from workflows.engine.store import Stopping, Store
@@ -129,9 +129,9 @@ class Reports:
             "branch_id": str(self._line.id),
             "node_id": self._line.state,
             "level": report.level,
-            "message": secrets.conceal(report.message, self._line.hidden),
+            "message": address_passwords.masked(secrets.conceal(report.message, self._line.hidden)),
             "event": report.event,
-            "fields": secrets.conceal(report.content, self._line.hidden) or None,
+            "fields": secrets.mask(secrets.conceal(report.content, self._line.hidden)) or None,
             "logged_at": report.at.isoformat(),
         }
         if report.percent is None:

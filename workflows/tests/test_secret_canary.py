@@ -3,16 +3,19 @@
 import json
 import logging
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from workflows import secrets
 from workflows.models import ApprovalGate, Execution, LogEntry, Role, Secret, StateRun
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.pumping import Engine
@@ -66,7 +69,34 @@ def spec_for(url: str) -> dict[str, Any]:
                 "resource": "EchoActivity",
                 "parameters": {"value": {"plain": "${workflow.input.token}", "nested": [{"password": CANARY}]}},
                 "assign": {"kept": "${workflow.input.token}"},
-                "next": "Fail",
+                "next": "Fetch",
+            },
+            {
+                "name": "Fetch",
+                "type": "Task",
+                "resource": "HttpRequestActivity",
+                "parameters": {"method": "GET", "url": "${workflow.input.repo}"},
+                "assign": {"fetched": "${workflow.input.repo}", "drawn": f"ftp://bob:{CANARY}@files.example/"},
+                "next": "Quote",
+            },
+            {
+                "name": "Quote",
+                "type": "Task",
+                "resource": "EchoActivity",
+                "parameters": {
+                    "value": {
+                        "where": "${workflow.input.repo}",
+                        "also": ["see ${workflow.input.repo}", "${workflow.input.filler}"],
+                    }
+                },
+                "next": "Cry",
+            },
+            {
+                "name": "Cry",
+                "type": "Task",
+                "resource": "FailActivity",
+                "parameters": {"message": "{% 'no way: https://eve:' & 'c4n4ry-5ecret' & '-value@example.org/' %}"},
+                "catch": [{"next": "Fail"}],
             },
             {
                 "name": "Fail",
@@ -106,7 +136,9 @@ def test_a_canary_is_never_seen_again(
     settings.POIMEN_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]
     acme = customer()
     caplog.set_level(logging.DEBUG)
-    execution = started(acme, spec_for(url), token=CANARY, note="plain")
+    repo = f"{url.replace('://', f'://ann:{CANARY}@')}/x.git"
+    spec = secrets.seal(spec_for(url), acme)
+    execution = started(acme, spec, token=CANARY, note="plain", repo=repo, filler="x" * 300_000)
     engine.pump()
     engine.reaches(execution.pk, "waiting")
     program, person, root = signed_in(member(acme, Role.ADMIN)), Client(), Client()
@@ -116,7 +148,8 @@ def test_a_canary_is_never_seen_again(
     answers: list[Any] = [program.post(f"/approvals/{asked.pk}/approve", {"reason": "fine"}, format="json")]
     engine.ended(execution.pk)
     assert Execution.objects.get(pk=execution.pk).status == "success"
-    assert seen == [f"Bearer {CANARY}"] * 2, "the activity got the real value"
+    basic = f"Basic {b64encode(f'ann:{CANARY}'.encode()).decode()}"
+    assert seen == [f"Bearer {CANARY}", basic, f"Bearer {CANARY}"], "the activity got the real value"
 
     rerun = program.post(f"/executions/{execution.pk}/rerun", {"fromState": "Say"}, format="json")
     answers += [rerun, program.get("/executions"), program.get("/approvals"), program.get("/activities")]
@@ -133,8 +166,22 @@ def test_a_canary_is_never_seen_again(
     for answer in answers:
         assert CANARY not in answer.content.decode(), answer.request["PATH_INFO"]
 
+    kept = program.get(f"/executions/{execution.pk}/artifacts").json()
+    assert [file["name"].partition("/")[0] for file in kept] == ["outputs"], "what is too large for a row"
+    for file in kept:
+        assert CANARY not in default_storage.open(f"{execution.pk}/{file['name']}").read().decode()
+
     with connection.cursor() as cursor:
-        for table in ("execution", "branch", "staterun", "logentry", "signal", "secret", "approvalgate"):
+        for table in (
+            "execution",
+            "branch",
+            "staterun",
+            "logentry",
+            "signal",
+            "secret",
+            "approvalgate",
+            "specdocument",
+        ):
             cursor.execute(f"SELECT count(*) FROM workflows_{table} AS row WHERE row::text LIKE %s", [f"%{CANARY}%"])
             assert cursor.fetchone() == (0,), table
     printed = capfd.readouterr()
