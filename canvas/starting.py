@@ -4,7 +4,6 @@ Owns the way from a workflow to an execution; the spec is on the version already
 Refuses a version with errors, saying which.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from canvas.compilation import missing_inputs
 from canvas.problems import report_of
 from canvas.saving import NotValid, WorkflowNotFound, compile_for
 from workflows.models import Customer, Execution, SpecDocument, Workflow, WorkflowStatus, WorkflowVersion
+from workflows.prepared_queries import Selected, expanded, fetch
 from workflows.submission import parsed_spec, start_execution, store_spec
 
 
@@ -56,28 +56,27 @@ def start_workflow(
     )
 
 
-# By hand, because building this query costs the ORM more than all the rest of a start.
-_NEWEST = """
-SELECT v.id, v.version, v.name, v.spec_id, v.problems
+_VERSION = Selected(WorkflowVersion, "v", "id", "workflow_id", "version", "name", "spec_id", "problems")
+_NEWEST = expanded(
+    """
+SELECT v.*
 FROM workflows_workflow w JOIN workflows_workflowversion v ON v.workflow_id = w.id AND v.version = w.version
-WHERE w.id = %s AND w.customer_id = %s AND w.status <> %s
-"""
+WHERE w.id = %(id)s AND w.customer_id = %(customer)s AND w.status <> %(archived)s
+""",
+    _VERSION,
+)
 
 
 def _newest(workflow_id: UUID, customer: Customer) -> WorkflowVersion | None:
     """Return the newest version of a workflow that is not archived; canvases and specs are loaded when first read."""
-    with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, (workflow_id, customer.pk, WorkflowStatus.ARCHIVED))
-        row = cursor.fetchone()
-    if row is None:
+    rows = fetch(_NEWEST, {"id": workflow_id, "customer": customer.pk, "archived": WorkflowStatus.ARCHIVED.value})
+    if not rows:
         return None
-    pk, number, name, checksum, problems = row
+    version = _VERSION.make(rows[0])
     using = connection.alias
-    names = ("id", "workflow_id", "version", "name", "spec_id", "problems")  # in the order of the model
-    version = WorkflowVersion.from_db(using, names, (pk, workflow_id, number, name, checksum, json.loads(problems)))
     version.workflow = Workflow.from_db(using, ("id",), (workflow_id,))
-    if checksum is not None:
-        version.spec = SpecDocument.from_db(using, ("checksum",), (checksum,))
+    if version.spec_id is not None:
+        version.spec = SpecDocument.from_db(using, ("checksum",), (version.spec_id,))
     return version
 
 

@@ -135,6 +135,7 @@ def _database() -> dict[str, Any]:
             "reconnect_timeout": 2,
         },
         "application_name": "poimen",
+        "prepare_threshold": 2,  # for statements bound by the server, which the ORM's are not
     }
     return config
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db import DataError
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
@@ -21,6 +22,7 @@ from rest_framework_simplejwt.tokens import Token
 
 from workflows import api_keys, issued_tokens
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
+from workflows.prepared_queries import Selected, expanded, fetch
 
 CUSTOMER_CLAIM = "customer_id"
 CUSTOMER_HEADER = "X-Customer"
@@ -31,6 +33,20 @@ DEFAULT_CUSTOMER_SLUG = "default-customer"
 # Kept in the request's META, where no header of a client can land (those are all called HTTP_...).
 _MEMBERSHIPS = "poimen.memberships"
 _ACCESS = "poimen.access"
+
+_MEMBERSHIP = Selected(Membership, "m")
+_USER = Selected(User, "u", "id", "username", "email", "is_active", "is_staff", "is_superuser")
+_CUSTOMER = Selected(Customer, "c")
+_SIGN_IN = expanded(
+    """
+SELECT m.*, u.*, c.*
+FROM workflows_membership m JOIN auth_user u ON u.id = m.user_id JOIN workflows_customer c ON c.id = m.customer_id
+WHERE m.user_id = %(user)s ORDER BY m.id
+""",
+    _MEMBERSHIP,
+    _USER,
+    _CUSTOMER,
+)
 
 # What a key's scopes must hold for something that needs this role and changes something.
 _SCOPE_FOR = {
@@ -228,9 +244,16 @@ def _with_issued(raw_token: bytes, request: Request) -> tuple[Any, issued_tokens
 def _memberships_of(token: Token) -> list[Membership]:
     try:
         user_id = token[api_settings.USER_ID_CLAIM]
-        return list(Membership.objects.select_related("user", "customer").filter(user_id=user_id))
-    except (KeyError, TypeError, ValueError) as error:
+        rows = fetch(_SIGN_IN, {"user": int(user_id)})
+    except (KeyError, TypeError, ValueError, DataError) as error:
         raise AuthenticationFailed("Token names no user", code="user_not_found") from error
+    memberships = []
+    for row in rows:
+        membership = _MEMBERSHIP.make(row)
+        membership.user = _USER.make(row[_MEMBERSHIP.count :])
+        membership.customer = _CUSTOMER.make(row[_MEMBERSHIP.count + _USER.count :])
+        memberships.append(membership)
+    return memberships
 
 
 def _access_of_key(key: ApiKey, actor: str, request: Request) -> Access:

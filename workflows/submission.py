@@ -25,6 +25,7 @@ from workflows.models import (
     Workflow,
     WorkflowVersion,
 )
+from workflows.prepared_queries import prepared_cursor
 from workflows.spec import limits, schema
 from workflows.spec.durations import parse_duration
 from workflows.spec.flow import start_of
@@ -161,7 +162,7 @@ def start_execution(
     request_hash = checksum_of([spec.checksum, inputs, priority]) if idempotency_key else ""
     # What Poimen starts by itself is no decision of anybody: it leaves no record and needs no transaction of its own.
     together = transaction.atomic(savepoint=False) if created_by else nullcontext()
-    with together, connection.cursor() as cursor:
+    with together, prepared_cursor() as cursor:
         made = insert_execution(
             cursor,
             customer=customer.pk,

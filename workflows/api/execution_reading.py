@@ -10,9 +10,12 @@ from uuid import UUID
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.api.executions import AT_A_STATE, execution_body, outputs_of
 from workflows.models import Execution
+from workflows.prepared_queries import Selected, expanded, fetch
 
 # Names inside a Map contain "*" (see Branch.body); the Map's own run holds the list of what came of its items.
-_READ = """
+_EXECUTION = Selected(Execution, "e")
+_READ = expanded(
+    """
 SELECT e.*, v.version AS version_number,
     (SELECT f.id FROM workflows_execution f WHERE f.continued_from_id = e.id ORDER BY f.created_at LIMIT 1)
         AS continued_as_id,
@@ -41,7 +44,9 @@ SELECT e.*, v.version AS version_number,
     ) AS said
 FROM workflows_execution e LEFT JOIN workflows_workflowversion v ON v.id = e.workflow_version_id
 WHERE e.id = %(id)s AND e.customer_id = %(customer)s
-"""
+""",
+    _EXECUTION,
+)
 
 
 def read_execution(customer_id: UUID, execution_id: UUID, *, lines: int, level: LogLevel = "info") -> dict[str, Any]:
@@ -49,7 +54,7 @@ def read_execution(customer_id: UUID, execution_id: UUID, *, lines: int, level: 
 
     One query. Raises ``Execution.DoesNotExist``, for those of other customers too.
     """
-    found = Execution.objects.raw(
+    rows = fetch(
         _READ,
         {
             "id": execution_id,
@@ -59,18 +64,14 @@ def read_execution(customer_id: UUID, execution_id: UUID, *, lines: int, level: 
             "lines": lines,
         },
     )
-    for execution in found:
-        results = _part(execution, "results")
-        return execution_body(
-            execution,
-            outputs=None if execution.ended_at is None else outputs_of(execution, results),
-            current_states=_part(execution, "standing"),
-            logs=_part(execution, "said"),
-        )
-    raise Execution.DoesNotExist
-
-
-def _part(execution: Execution, name: str) -> list[Any]:
-    """A list that PostgreSQL has put together; no row at all is NULL there."""
-    part: list[Any] | None = getattr(execution, name)
-    return part or []
+    if not rows:
+        raise Execution.DoesNotExist
+    execution: Any = _EXECUTION.make(rows[0])
+    execution.version_number, execution.continued_as_id, *lists = rows[0][_EXECUTION.count :]
+    standing, results, said = (part or [] for part in lists)  # no row at all is NULL
+    return execution_body(
+        execution,
+        outputs=None if execution.ended_at is None else outputs_of(execution, results),
+        current_states=standing,
+        logs=said,
+    )

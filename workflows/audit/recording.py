@@ -15,6 +15,7 @@ from workflows import secrets
 from workflows.audit.chain import FIELDS, current_key_id, details_text, hash_of
 from workflows.audit.origin import current, kind_of
 from workflows.models.audit import GENESIS, INSTALLATION
+from workflows.prepared_queries import prepared_cursor
 
 MAX_TEXT = 300
 MAX_DETAILS = 20_000  # characters
@@ -55,7 +56,7 @@ def record(
     text = details_text(secrets.mask(dict(details or {})))
     if len(text) > MAX_DETAILS:
         text = details_text({"omitted": f"{len(text)} characters of details"})
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         seq, previous = _locked_end(cursor, chain)
         values: dict[str, Any] = {
             "customer_id": chain,
