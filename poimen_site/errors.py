@@ -4,17 +4,23 @@ It refuses to show what went wrong inside: an unexpected exception is logged and
 Source: contract-rest-api 1.
 """
 
+import re
 import sys
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 import psycopg
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.utils.html import escape
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
+P = ParamSpec("P")
 RETRY_AFTER_SECONDS = 2
 # Needs neither templates nor the database: it is what is shown when they fail.
 _PAGE = (
@@ -86,12 +92,36 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """``handler400``."""
     if isinstance(exception, RequestDataTooBig):
         return error_response(request, 413, str(exception))
+    if isinstance(exception, DisallowedHost):
+        return error_response(request, 400, own_setting(str(exception)))
     return error_response(request, 400, str(exception) or "Bad request")
+
+
+def own_setting(text: str) -> str:
+    """Return what Django says about a refused host, with the name that its setting has here."""
+    return re.sub(r"(?<!POIMEN_)\bALLOWED_HOSTS\b", "POIMEN_ALLOWED_HOSTS", text)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """``handler403``."""
     return error_response(request, 403, str(exception) or "You do not have permission to do this.")
+
+
+def read_only(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Make a view one that answers GET and HEAD alone, and 405 to the rest: before anybody asks for a CSRF token."""
+
+    @csrf_exempt
+    @wraps(view)
+    def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method in ("GET", "HEAD"):
+            return view(request, *args, **kwargs)
+        response = error_response(request, 405, "Method not allowed")
+        response["Allow"] = "GET, HEAD"
+        return response
+
+    return answered
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -18,10 +18,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Min
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 from django_q.brokers import get_broker
 
-from poimen_site.errors import RETRY_AFTER_SECONDS
+from poimen_site.errors import RETRY_AFTER_SECONDS, read_only
 from poimen_site.redis_outage import redis_errors
 from workflows.models import Branch, BranchStatus, Process, ProcessKind
 
@@ -33,13 +32,13 @@ LEAST_FREE_BYTES = 512 * 2**20
 Check = dict[str, Any]
 
 
-@require_safe
+@read_only
 def live(request: HttpRequest) -> JsonResponse:
     """200 while this process answers at all."""
     return JsonResponse({"status": "alive"})
 
 
-@require_safe
+@read_only
 def ready(request: HttpRequest) -> JsonResponse:
     """200 when requests can be served: the database answers and its schema is current. 503 otherwise.
 
@@ -51,7 +50,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     return _answer(body, is_ready)
 
 
-@require_safe
+@read_only
 def report(request: HttpRequest) -> JsonResponse:
     """``healthy`` (200), ``degraded`` (200: requests are served but work stands still) or ``unhealthy`` (503)."""
     verdict, body = whole()

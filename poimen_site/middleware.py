@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.encoding import escape_uri_path
 
-from poimen_site.errors import error_response, is_database_unavailable, unavailable
+from poimen_site.errors import error_response, is_database_unavailable, own_setting, unavailable
 
 log = logging.getLogger(__name__)
 requests = logging.getLogger("poimen.requests")
@@ -27,12 +27,17 @@ CONTENT_SECURITY_POLICY = (
 
 
 class RefusalsWithoutTraceback(logging.Filter):
-    """Leaves the traceback out of what Django logs about a 4xx: it shows our code, and nothing in that is wrong."""
+    """Leaves the traceback out of what Django logs about a 4xx: it shows our code, and nothing in that is wrong.
+
+    And names the setting of allowed hosts as it is called here.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Pass every record."""
         if 400 <= getattr(record, "status_code", 500) < 500:
             record.exc_info = record.exc_text = None
+        if record.name == "django.security.DisallowedHost":
+            record.msg, record.args = own_setting(record.getMessage()), ()
         return True
 
 

@@ -4,6 +4,7 @@ It refuses bodies over ``DATA_UPLOAD_MAX_MEMORY_SIZE`` (413), and what is not st
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -36,13 +37,22 @@ class BoundedJSONParser(BaseParser):
         except RecursionError as error:
             raise ParseError(f"Invalid JSON: nested more than {MAX_DEPTH} levels deep.") from error
         except ValueError as error:
-            raise ParseError(f"Invalid JSON: {error}") from error
+            raise ParseError(f"Invalid JSON: {_in_our_words(error)}") from error
         _check(value)
         return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
+
+
+def _in_our_words(error: ValueError) -> str:
+    """What Python says, but for a number that it does not read: there it speaks to programmers."""
+    found = re.search(r"limit \((\d+) digits\).* value has (\d+) digits", str(error))
+    if found is None:
+        return str(error)
+    most, digits = map(int, found.groups())
+    return f"a number has {digits:,} digits; {most:,} are the most that is taken."
 
 
 def _check(value: Any) -> None:

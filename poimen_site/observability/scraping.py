@@ -12,17 +12,16 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_safe
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from poimen_site.errors import error_response
+from poimen_site.errors import error_response, read_only
 from poimen_site.observability.metrics import http_requests, registry
 
 UNKNOWN = "(no route)"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-@require_safe
+@read_only
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer in the text format of Prometheus; 401 to strangers."""
     if not _may_scrape(request):

@@ -26,7 +26,7 @@ def post(body: str | bytes, content_type: str = JSON) -> Any:
         ("[" * 300 + "]" * 300, "Invalid JSON: nested more than 200 levels deep."),
         ('{"a": [{"b": "x\\u0000"}]}', "a[0].b: the character U+0000 cannot be stored; remove it."),
         ('{"a": "\\ud800"}', "a: half of a surrogate pair at character 0."),
-        ('{"a": ' + "9" * 5000 + "}", "Invalid JSON: Exceeds the limit"),
+        ('{"a": ' + "9" * 5000 + "}", "Invalid JSON: a number has 5,000 digits; 4,300 are the most that is taken."),
     ],
 )
 def test_a_body_that_is_not_usable_json_is_refused_with_the_place(body: str | bytes, said: str) -> None:
@@ -61,6 +61,16 @@ def test_a_wrong_method_is_405_and_says_which_are_right() -> None:
     assert "POST" in answer["Allow"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/health", "/health/live", "/health/ready", "/workflow/health", "/metrics", "/workflow/metrics"]
+)
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_what_only_answers_says_so_before_it_asks_for_a_csrf_token(path: str, method: str) -> None:
+    answer = getattr(Client(enforce_csrf_checks=True), method)(path)
+    assert (answer.status_code, answer.json()) == (405, {"error": "Method not allowed"})
+    assert answer["Allow"] == "GET, HEAD"
+
+
 @pytest.mark.parametrize("address", ["/workflows/%00", "/workflows?status=a%00", "/%00"])
 def test_a_nul_character_in_the_address_matches_nothing(address: str) -> None:
     answer = Client().get(address)
@@ -80,6 +90,7 @@ def test_each_request_leaves_one_line_without_its_query(caplog: pytest.LogCaptur
 def test_an_unlisted_host_is_refused() -> None:
     answer = Client(headers={"Host": "evil.example"}).get("/health/live")
     assert answer.status_code == 400
+    assert "add 'evil.example' to POIMEN_ALLOWED_HOSTS." in answer.json()["error"]
 
 
 def test_options_on_any_path_answers_before_routing_and_names_what_is_allowed() -> None:
