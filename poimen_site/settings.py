@@ -57,6 +57,8 @@ if ENVIRONMENT == "production":
             "ENVIRONMENT=production refuses POIMEN_ALLOWED_HOSTS=*: list the host names that clients use."
         )
 SECRET_KEY = _secret_key or load_or_create_secret_key(POIMEN_HOME)
+# Keys that came before: what they signed or encrypted is still read, nothing new is.
+SECRET_KEY_FALLBACKS = env.words("POIMEN_SECRET_KEY_FALLBACKS", default=[], each=bool, expected="earlier secret keys")
 
 INSTALLED_APPS = [
     "poimen_site",
@@ -272,7 +274,7 @@ POIMEN_METRICS_TOKEN = env.text("POIMEN_METRICS_TOKEN", default="")
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 CSRF_FAILURE_VIEW = "poimen_site.errors.csrf_failure"
-LOGIN_URL = "/admin/login/"
+LOGIN_URL = "/ui/sign-in"
 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SESSION_COOKIE_HTTPONLY = True

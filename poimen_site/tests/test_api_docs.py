@@ -69,7 +69,11 @@ def test_every_endpoint_says_what_it_takes_and_answers() -> None:
 @pytest.mark.django_db
 def test_the_document_is_for_those_who_are_signed_in() -> None:
     assert APIClient().get("/schema").status_code == 401
-    assert Client().get("/docs").headers["Location"].startswith("/")
+    visitor = Client()
+    assert visitor.get("/docs").headers["Location"] == "/ui/sign-in?next=/docs"
+    member(customer(), Role.VIEWER, name="ada")
+    signed = visitor.post("/ui/sign-in", {"username": "ada", "password": "correct horse", "next": "/docs"})
+    assert visitor.get(signed.headers["Location"]).status_code == 200
     answer = signed_in(member(customer(), Role.VIEWER)).get("/schema?format=json")
     assert answer.status_code == 200
     assert answer.json()["paths"]["/executions/{execution_id}"]["get"]["operationId"] == "readExecution"

@@ -203,6 +203,21 @@ def test_what_dies_comes_back_and_others_are_refused(installation: Installation)
     assert installation.status() == "healthy"
 
 
+def test_a_start_says_at_once_which_database_it_waits_for(installation: Installation) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()  # takes connections, and never says a word
+        there = f"127.0.0.1:{silent.getsockname()[1]}"
+        installation.environment["DATABASE_URL"] = f"postgresql://ann:sesame@{there}/poimen"
+        installation.launch()
+        assert installation.process is not None
+        said = until(installation.log.read_text, 60)
+        assert said.splitlines()[0] == f"poimen | connecting to the database at postgresql://ann@{there}/poimen"
+        assert installation.process.poll() is None, "it was said before it was given up"
+        installation.stop()
+    assert "sesame" not in installation.log.read_text()
+
+
 def test_a_stop_is_quick_while_the_database_hangs(installation: Installation) -> None:
     (installation.home / "first-run").write_text("\n")
     installation.start()

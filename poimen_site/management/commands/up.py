@@ -25,6 +25,7 @@ from django.db import connections
 
 from poimen_site import supervisor_guard
 from poimen_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from poimen_site.environment import without_password
 from poimen_site.listening import listen
 from poimen_site.postgres_account import AccountError
 from poimen_site.supervisor import NEVER, Service, Supervisor
@@ -94,6 +95,9 @@ class Command(BaseCommand):
         if database is not None:
             supervisor.say("starting the database" if database.data.exists() else "making the database")
             database.start()
+        else:
+            # Before anybody waits for it: a server that is not there may take long to be given up.
+            supervisor.say(f"connecting to the database at {without_password(settings.DATABASE_URL)}")
 
     def _watch(self, supervisor: Supervisor, database: EmbeddedPostgres | None, home: Path, began: float) -> None:
         """Give the supervisor its duties."""
