@@ -38,6 +38,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = "API key"
         indexes = [models.Index(fields=["customer", "-created_at"], name="api_key_newest")]
 
     def __str__(self) -> str:

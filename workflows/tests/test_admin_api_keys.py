@@ -69,6 +69,12 @@ def test_an_admin_elsewhere_neither_sees_nor_makes_nor_revokes_them() -> None:
     assert key.revoked_at is None
 
 
+def test_they_are_called_what_they_are() -> None:
+    content = as_(Role.ADMIN).get(KEYS).content.decode()
+    assert "API key" in content
+    assert "Api key" not in content
+
+
 def test_wrong_fields_are_named() -> None:
     ann = as_(Role.ADMIN, "ann")
     assert "no member of this name" in made_with(ann, username="nobody")

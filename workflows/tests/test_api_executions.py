@@ -239,6 +239,8 @@ def test_states_show_every_attempt_a_page_at_a_time(engine: Engine) -> None:
     assert runs["Bad"]["status"] == "failed"
     assert runs["Bad"]["error"]["name"] == "ReferenceError"
     assert runs["Bad"]["next"] == "Last"
+    visits = {(run["state"], run["visit"]) for run in body["states"]}
+    assert visits == {("Fan", 1), ("Left", 1), ("Right", 1), ("Each", 2), ("One", 1), ("Bad", 3), ("Last", 4)}
     collected: list[int] = []
     after: int | None = 0
     while after is not None:
