@@ -8,6 +8,7 @@ import logging
 import socket
 from typing import Any
 
+from autobahn.exception import Disconnected
 from daphne.cli import CommandLineInterface
 from daphne.server import Server
 from django.conf import settings
@@ -17,32 +18,46 @@ log = logging.getLogger(__name__)
 SEND_BUFFER = 128 * 1024  # bytes that the system may hold for a WebSocket, besides the 64 KiB of Twisted
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 MAX_MESSAGE = 4096  # bytes; clients of our WebSockets have nothing to say
+HANDSHAKE_SECONDS = 60  # clients give up sooner; who is cut off asks again, which makes a slow process slower still
+NEVER = -1
 
 
 class PatientServer(Server):  # type: ignore[misc]
     """Lets an application's ``send`` return only when there is room for more."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        limits = {"websocket_max_message_size": MAX_MESSAGE, "websocket_max_frame_size": MAX_MESSAGE}
+        limits = {
+            "websocket_max_message_size": MAX_MESSAGE,
+            "websocket_max_frame_size": MAX_MESSAGE,
+            "websocket_handshake_timeout": HANDSHAKE_SECONDS,
+            "websocket_connect_timeout": float("inf"),  # else it would answer 403 to who may come in
+            "websocket_timeout": NEVER,  # else a socket would end after a day as if its execution had
+        }
         super().__init__(*args, **(options | limits))
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         """Pass ``message`` on and wait for room; the connection is cut if there is none within the set time."""
-        if message["type"] == "websocket.send":
-            # The limit is for what clients say; autobahn would hold us to it as well. Nothing runs in between.
-            limit, protocol.maxMessagePayloadSize = protocol.maxMessagePayloadSize, 0
-            try:
-                await super().handle_reply(protocol, message)
-            finally:
-                protocol.maxMessagePayloadSize = limit
-        else:
-            await super().handle_reply(protocol, message)
+        try:
+            await self._pass_on(protocol, message)
+        except Disconnected:
+            return  # the other side left a moment ago, and the application is about to hear that
         if message["type"] == "websocket.accept":
             _limit_send_buffer(protocol)
             # For a slow reader to come to the end of what it was sent; after that the rest would be thrown away.
             protocol.closeHandshakeTimeout = settings.POIMEN_SLOW_READER_SECONDS
         elif message["type"] in ("websocket.send", "http.response.body"):
             await self._wait_for_room(protocol)
+
+    async def _pass_on(self, protocol: Any, message: dict[str, Any]) -> None:
+        if message["type"] != "websocket.send":
+            await super().handle_reply(protocol, message)
+            return
+        # The limit is for what clients say; autobahn would hold us to it as well. Nothing runs in between.
+        limit, protocol.maxMessagePayloadSize = protocol.maxMessagePayloadSize, 0
+        try:
+            await super().handle_reply(protocol, message)
+        finally:
+            protocol.maxMessagePayloadSize = limit
 
     async def _wait_for_room(self, protocol: Any) -> None:
         pause, waited = SHORTEST_PAUSE, 0.0
@@ -73,6 +88,6 @@ def _transport(protocol: Any) -> Any:
 
 
 def _limit_send_buffer(protocol: Any) -> None:
-    handle = getattr(protocol.transport, "getHandle", None)
-    if handle is not None:
-        handle().setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+    connection = getattr(protocol.transport, "socket", None)  # there is none if the other side has left
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)

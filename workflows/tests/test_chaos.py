@@ -1,54 +1,78 @@
 """A minute of killed processes and a crashing database loses nothing and repeats only what was in flight.
 
-Its figures go to standard output (``pytest -s``).
+Whoever follows meanwhile sees every line of every execution once, and nobody is answered by a fault. The figures go
+to standard output (``pytest -s``).
 """
 
 import random
 import time
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
-from workflows.tests.chaos.installation import Installation, eventually
+from workflows.tests.chaos.caller import Caller
+from workflows.tests.chaos.installation import Installation, eventually, free_port
 from workflows.tests.chaos.supervisor import Supervisor
+from workflows.tests.live.follower import Follower, following
 
 EXECUTIONS, STEPS = 300, 10
 GROWN_UP_SECONDS = 3.0
-PAUSES = (1.0, 2.0, 3.0, 4.0)  # seconds after each step, so that work goes on for all of the minute
-CHAOS_SECONDS, KILL_EVERY, RESTART_EVERY = 60.0, 2.0, 15.0
+PAUSES = (1, 2, 3, 4)  # seconds after each step, so that work goes on for all of the minute
+CHAOS_SECONDS, KILL_EVERY, WEB_KILL_EVERY, RESTART_EVERY = 60.0, 2.0, 5.0, 15.0
+LOOK_EVERY = 0.5  # whether a web process may be killed
 STATES = [f"Record{step}" for step in range(STEPS)] + [f"Pause{step}" for step in range(STEPS)]
+LINE = ("log", "progress")
+PASSWORD = "correct horse battery"
 
 
 def ten_records_with_pauses(records: Path) -> dict[str, Any]:
+    """A line is written every second of a pause, which is to the one that waits for the next step."""
     states: list[dict[str, Any]] = []
     for step in range(STEPS):
         record = {"path": str(records), "value": step}
-        pause = {"seconds": "${workflow.input.pause}"}
+        pause = {"lines": "${workflow.input.pause}", "perSecond": 1}
         states += [
             {"name": f"Record{step}", "type": "Task", "resource": "RecordActivity", "parameters": record},
-            {"name": f"Pause{step}", "type": "Task", "resource": "SleepActivity", "parameters": pause},
+            {"name": f"Pause{step}", "type": "Task", "resource": "TalkActivity", "parameters": pause},
         ]
     return {"name": "ten-records", "states": states}
 
 
-def kill_someone(supervisor: Supervisor, dice: random.Random) -> str:
-    """Kill -9 any process of a worker or a clock: the command, django-q2's own, or a pump."""
-    # Those that are up: on a slow machine nothing would ever get up if the starting were killed as well.
-    family = [process for process in supervisor.family() if is_older_than(process, GROWN_UP_SECONDS)]
-    if not family:
-        return "nobody"
-    victim = dice.choice(family)
-    try:
-        kind = victim.cmdline()[-1]
-        victim.kill()
-    except (psutil.Error, IndexError):
-        return "nobody"  # it died by itself a moment ago
-    return kind
+class Killer:
+    """Kills -9 what is up: on a slow machine nothing would ever get up if the starting were killed as well."""
+
+    def __init__(self, supervisor: Supervisor, dice: random.Random) -> None:
+        self.killed: Counter[str] = Counter()
+        self._supervisor = supervisor
+        self._dice = dice
+
+    def kill_of_the_engine(self) -> None:
+        """Any process of a worker or a clock: the command, django-q2's own, or a pump."""
+        family = self._supervisor.family("qcluster", "clock")
+        self._kill([process for process in family if is_older_than(process, GROWN_UP_SECONDS)])
+
+    def kill_web(self) -> bool:
+        """One of two web processes, while both serve: whoever followed there goes to the other. Tells if it could."""
+        serving = [web for web in self._supervisor.family("web") if is_listening(web)]
+        return len(serving) > 1 and self._kill(serving)
+
+    def _kill(self, family: list[psutil.Process]) -> bool:
+        victim = self._dice.choice(family) if family else None
+        try:
+            kind = victim.cmdline()[-1] if victim else "nobody"
+            if victim:
+                victim.kill()
+        except (psutil.Error, IndexError):
+            kind = "nobody"  # it died by itself a moment ago
+        self.killed[kind] += 1
+        return kind != "nobody"
 
 
 def is_older_than(process: psutil.Process, seconds: float) -> bool:
@@ -58,19 +82,43 @@ def is_older_than(process: psutil.Process, seconds: float) -> bool:
         return False
 
 
-def unleash(installation: Installation, supervisor: Supervisor, dice: random.Random) -> tuple[Counter[str], int]:
-    """A minute of it; returns who was killed how often, and how often the database crashed."""
-    killed: Counter[str] = Counter()
+def is_listening(process: psutil.Process) -> bool:
+    try:
+        return any(one.status == psutil.CONN_LISTEN for one in process.net_connections("tcp"))
+    except psutil.Error:
+        return False
+
+
+def unleash(installation: Installation, killer: Killer) -> int:
+    """A minute of it; returns how often the database crashed."""
+    due = {"engine": KILL_EVERY, "web": WEB_KILL_EVERY, "database": RESTART_EVERY}
     crashes = 0
     began = time.monotonic()
     while (passed := time.monotonic() - began) < CHAOS_SECONDS:
-        if passed >= RESTART_EVERY * (crashes + 1):
-            crashes += 1
+        if passed >= due["database"]:
             installation.postgres.restart(immediate=True)
-        if passed >= KILL_EVERY * (killed.total() + 1):
-            killed[kill_someone(supervisor, dice)] += 1
+            due["database"] += RESTART_EVERY
+            crashes += 1
+        if passed >= due["engine"]:
+            killer.kill_of_the_engine()
+            due["engine"] += KILL_EVERY
+        if passed >= due["web"]:
+            due["web"] = passed + (WEB_KILL_EVERY if killer.kill_web() else LOOK_EVERY)
         time.sleep(0.05)
-    return killed, crashes
+    return crashes
+
+
+def answers(web: str) -> bool:
+    try:
+        return httpx.get(f"{web}/health/live", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def access_token(web: str) -> str:
+    answer = httpx.post(f"{web}/auth/token", json={"username": "ann", "password": PASSWORD}, timeout=20)
+    token: str = answer.json()["access"]
+    return token
 
 
 @pytest.mark.chaos
@@ -79,24 +127,62 @@ def test_a_minute_of_kills_and_crashes(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"\nchaos with seed {seed}")
     with Installation(tmp_path / "home", POIMEN_WORKERS="2") as installation:
-        with Supervisor(installation, "qcluster", "qcluster", "clock", "clock") as supervisor:
+        installation.admit("ann", PASSWORD, "operator")
+        ports = [free_port(), free_port()]
+        webs = [f"http://127.0.0.1:{port}" for port in ports]
+        with Supervisor(installation, "qcluster", "qcluster", "clock", "clock", ports=ports) as supervisor:
             eventually("the workers pump", lambda: len(installation.pumps()) == 4, within=120)
+            eventually("the web processes answer", lambda: all(map(answers, webs)), within=120)
+            token = access_token(webs[0])
             spec = ten_records_with_pauses(installation.records)
             ids = installation.submit(spec, *({"pause": PAUSES[n % len(PAUSES)]} for n in range(EXECUTIONS)))
-            killed, crashes = unleash(installation, supervisor, random.Random(seed))
-            open_then = still_open(installation)
-            settled = eventually("every execution has ended", lambda: not still_open(installation), within=180)
+            followers = [Follower(id, webs if n % 2 else webs[::-1], token, level="debug") for n, id in enumerate(ids)]
+            with following(followers) as hear_the_end:
+                with Caller(webs, token) as caller:
+                    killer = Killer(supervisor, random.Random(seed))
+                    crashes = unleash(installation, killer)
+                    over = time.time()
+                open_then = still_open(installation)
+                settled = eventually("every execution has ended", lambda: not still_open(installation), within=180)
+                hear_the_end(60)
         eventually("no process is left", lambda: not installation.processes(), within=10)
-        report(installation, supervisor, killed, crashes, open_then, settled)
+        report(installation, supervisor, killer.killed, crashes, open_then, settled)
+        heard_meanwhile = report_what_was_heard(installation, followers, caller, over)
 
+        assert {len(asked) for asked in caller.started.values()} == {1}
+        asked = [id for started in caller.started.values() for id in started]
         statuses = installation.rows("SELECT status, count(*) FROM workflows_execution GROUP BY 1")
-        assert statuses == [("success", EXECUTIONS)]
-        assert successes_per_state(installation) == {(id, state): 1 for id in ids for state in STATES}
+        assert statuses == [("success", EXECUTIONS + len(asked))]
+        wanted = {(id, state): 1 for id in ids for state in STATES} | {(id, "Only"): 1 for id in asked}
+        assert successes_per_state(installation) == wanted
         times_recorded = Counter(entry["key"] for entry in installation.recorded())
         assert set(times_recorded) == successful_keys(installation)
         twice = {key for key, times in times_recorded.items() if times > 1}
         assert twice <= set(interrupted_keys(installation))
         assert open_then > 0, "all was done before the minute was over: the test has lost its bite"
+
+        assert_every_line_was_heard_once(installation, followers)
+        assert heard_meanwhile > 0
+        assert killer.killed["web"] > 0, "no web process was killed: the test has lost its bite"
+        assert set(sum((follower.refusals for follower in followers), Counter())) <= {4503}
+        assert caller.wrong == []
+
+
+def assert_every_line_was_heard_once(installation: Installation, followers: Sequence[Follower]) -> None:
+    """Compare with the rows, in their order."""
+    written: dict[str, list[tuple[str, ...]]] = {follower.execution: [] for follower in followers}
+    for execution, *line in installation.rows(
+        "SELECT execution_id::text, tx || '-' || id, node_id, level, event, message FROM workflows_logentry "
+        "WHERE execution_id = ANY(%s) ORDER BY execution_id, tx, id", list(written)
+    ):  # fmt: skip
+        written[execution].append(tuple(line))
+    for follower in followers:
+        heard = [
+            (frame["cursor"], frame["nodeId"], frame["level"], frame.get("event", ""), frame["message"])
+            for frame in follower.frames
+            if frame["type"] in LINE
+        ]
+        assert heard == written[follower.execution], follower.execution
 
 
 def still_open(installation: Installation) -> int:
@@ -145,3 +231,29 @@ def report(
     print(f"executions open when the minute was over: {open_then}; the last ended {settled:.1f} s later")
     print(f"clusters replaced for silence: {installation.log('qcluster').count('the cluster is silent')}, "
           f"for shortage: {installation.log('qcluster').count('short of workers')}")  # fmt: skip
+
+
+def report_what_was_heard(
+    installation: Installation, followers: Sequence[Follower], caller: Caller, over: float
+) -> int:
+    """Returns how many lines were heard before ``over``."""
+    heard = sorted(
+        moment
+        for follower in followers
+        for frame, moment in zip(follower.frames, follower.heard_at, strict=True)
+        if frame["type"] in LINE
+    )
+    meanwhile = sum(moment < over for moment in heard)
+    silence = max(later - earlier for earlier, later in pairwise(heard))
+    [(written,)] = installation.rows(
+        "SELECT count(*) FROM workflows_logentry WHERE execution_id = ANY(%s::uuid[])",
+        [follower.execution for follower in followers],
+    )
+    connections = sum(follower.connections for follower in followers)
+    refusals: Counter[int] = sum((follower.refusals for follower in followers), Counter())
+    print(f"lines written: {written}; heard: {len(heard)}, {meanwhile} of them within the minute")
+    print(f"longest time in which nobody heard a line: {silence:.1f} s")
+    print(f"connections of {len(followers)} followers: {connections}, refused or ended: {dict(refusals)}")
+    print(f"REST: executions started {len(caller.started)}, answers {dict(caller.answers)}, the slowest after "
+          f"{caller.slowest:.1f} s; not answered: {dict(caller.unanswered)}")  # fmt: skip
+    return meanwhile

@@ -5,6 +5,7 @@ Looks into the database over connections of its own, so that it sees what anybod
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,15 @@ import psycopg
 from poimen_site.embedded_postgres import EmbeddedPostgres
 
 ROOT = Path(__file__).resolve().parents[3]
+ADMIT = """
+import json, sys
+from django.contrib.auth.models import User
+from workflows.models import Customer, Membership
+asked = json.load(sys.stdin)
+customer, _ = Customer.objects.get_or_create(slug="acme", defaults={"name": "Acme"})
+user = User.objects.create_user(asked["username"], password=asked["password"])
+Membership.objects.create(user=user, customer=customer, role=asked["role"])
+"""
 
 
 class Installation:
@@ -64,6 +74,11 @@ class Installation:
         ids: list[str] = json.loads(self._run("-m", "workflows.tests.chaos.submit", given=request))
         return ids
 
+    def admit(self, username: str, password: str, role: str) -> None:
+        """Make a user with ``role`` in the customer that :meth:`submit` starts executions for."""
+        asked = json.dumps({"username": username, "password": password, "role": role})
+        self._run("manage.py", "shell", "--no-imports", "-c", ADMIT, given=asked)
+
     def _run(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(
             [sys.executable, *arguments], cwd=ROOT, env=self.environment, input=given, capture_output=True, text=True,
@@ -104,6 +119,14 @@ class Installation:
         """What the processes of ``command`` said so far."""
         path = self.home / f"{command}.log"
         return path.read_text() if path.exists() else ""
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
 
 
 def eventually(what: str, holds: Callable[[], Any], within: float) -> float:

@@ -5,6 +5,7 @@ Knows nothing of why something died.
 
 import subprocess
 import threading
+from collections.abc import Sequence
 from typing import Self
 
 import psutil
@@ -15,18 +16,19 @@ STOP_SECONDS = 30
 
 
 class Supervisor:
-    """Runs one process per entry of ``commands`` while it is entered."""
+    """Runs one process per entry of ``commands``, and a web process per port, while it is entered."""
 
-    def __init__(self, installation: Installation, *commands: str) -> None:
+    def __init__(self, installation: Installation, *commands: str, ports: Sequence[int] = ()) -> None:
         self._installation = installation
-        self._commands = commands
+        self._places: list[tuple[str, dict[str, str]]] = [(command, {}) for command in commands]
+        self._places += [("web", {"PORT": str(port)}) for port in ports]
         self._stopping = threading.Event()
         self._running: list[subprocess.Popen[bytes]] = []
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.restarts = 0
 
     def __enter__(self) -> Self:
-        self._running = [self._installation.start(command) for command in self._commands]
+        self._running = [self._installation.start(command, **settings) for command, settings in self._places]
         self._thread.start()
         return self
 
@@ -42,13 +44,16 @@ class Supervisor:
         while not self._stopping.wait(0.1):
             for place, process in enumerate(self._running):
                 if process.poll() is not None:
-                    self._running[place] = self._installation.start(self._commands[place])
+                    command, settings = self._places[place]
+                    self._running[place] = self._installation.start(command, **settings)
                     self.restarts += 1
 
-    def family(self) -> list[psutil.Process]:
-        """The supervised processes and everything below them."""
+    def family(self, *commands: str) -> list[psutil.Process]:
+        """The supervised processes of these commands (of all, if none is named) and everything below them."""
         found: list[psutil.Process] = []
-        for process in list(self._running):
+        for (command, _), process in zip(self._places, list(self._running), strict=True):
+            if commands and command not in commands:
+                continue
             try:
                 leader = psutil.Process(process.pid)
                 found += [leader, *leader.children(recursive=True)]

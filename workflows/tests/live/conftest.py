@@ -1,27 +1,17 @@
-"""One house for all tests of this directory, and two web processes of it: starting them takes longer than a test."""
+"""One house for all tests of this directory, and a web process of it: starting them takes longer than a test."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from workflows.tests.live.house import House, Web
+from workflows.tests.live.house import House, Web, opened_house
 
 
 @pytest.fixture(scope="session")
 def house() -> Iterator[House]:
     """A running installation without workers."""
-    home = Path(tempfile.mkdtemp(prefix="poimen-live-"))
-    home.chmod(0o755)
-    made = House(home)
-    try:
-        made.open()
+    with opened_house() as made:
         yield made
-    finally:
-        made.close()
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

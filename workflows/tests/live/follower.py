@@ -26,7 +26,9 @@ PATIENCE = 20.0  # seconds for a connection to open
 class Follower:
     """Follows one execution, first at the first of ``webs`` (``http://...``), each time from its last cursor."""
 
-    def __init__(self, execution: str, webs: Sequence[str], token: str, **query: str) -> None:
+    def __init__(
+        self, execution: str, webs: Sequence[str], token: str, *, patience: float = PATIENCE, **query: str
+    ) -> None:
         self.execution = execution
         self.frames: list[dict[str, Any]] = []
         self.heard_at: list[float] = []  # when each frame came, in seconds since 1970
@@ -35,6 +37,7 @@ class Follower:
         self._webs = webs
         self._headers = {"Authorization": f"Bearer {token}"}
         self._query = query
+        self._patience = patience
 
     @property
     def has_ended(self) -> bool:
@@ -60,7 +63,7 @@ class Follower:
     async def _listen(self, web: str) -> None:
         place = {"after": self.frames[-1]["cursor"]} if self.frames else {}
         address = httpx.URL(f"{web}/ws/executions/{self.execution}/logs", scheme="ws", params={**self._query, **place})
-        async with connect(str(address), additional_headers=self._headers, open_timeout=PATIENCE) as socket:
+        async with connect(str(address), additional_headers=self._headers, open_timeout=self._patience) as socket:
             self.connections += 1
             async for message in socket:
                 frame = json.loads(message)

@@ -1,8 +1,9 @@
 """An installation with web processes, people with tokens, and executions whose log a test writes itself."""
 
 import json
-import socket
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from workflows.identifiers import new_id
-from workflows.tests.chaos.installation import Installation, eventually
+from workflows.tests.chaos.installation import Installation, eventually, free_port
 
 PEOPLE = """
 import json
@@ -60,9 +61,7 @@ class House:
     @contextmanager
     def web(self, **settings: str) -> Iterator["Web"]:
         """A web process, while the block runs."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         web = Web(port, lambda: self.installation.start("web", PORT=str(port), **settings), self.tokens)
         try:
             eventually("the web process answers", web.answers, within=60)
@@ -97,6 +96,20 @@ class House:
             connection.execute(
                 "UPDATE workflows_execution SET status = %s, ended_at = now() WHERE id = %s", (status, execution)
             )
+
+
+@contextmanager
+def opened_house() -> Iterator[House]:
+    """A house in a directory of its own, while the block runs."""
+    home = Path(tempfile.mkdtemp(prefix="poimen-live-"))
+    home.chmod(0o755)
+    made = House(home)
+    try:
+        made.open()
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def say(

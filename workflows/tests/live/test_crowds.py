@@ -8,6 +8,7 @@ import socket as sockets
 import struct
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -184,6 +185,54 @@ def test_a_thousand_sockets_fit(house: House) -> None:
             assert mine[-1:] == [f"to all of {executions[number % 100]}"]
         assert grown < 250
         assert web.answers()
+
+
+@contextmanager
+def slowed_down(process: psutil.Process, share: float) -> Iterator[None]:
+    """Let a process run for a share of the time only."""
+    stopping = threading.Event()
+
+    def hold_and_let_go() -> None:
+        while not stopping.wait(share / 20):
+            process.suspend()
+            stopping.wait((1 - share) / 20)
+            process.resume()
+
+    thread = threading.Thread(target=hold_and_let_go)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+def test_a_slow_web_process_lets_everybody_in_who_comes_at_once(house: House) -> None:
+    execution = house.execution()
+    house.finish(execution)
+    with house.web() as web, slowed_down(psutil.Process(web.process.pid), 0.1):
+        followers = [Follower(execution, [web.url], web.tokens["ann"], patience=100) for _ in range(100)]
+        began = time.monotonic()
+        with following(followers) as hear_the_end:
+            hear_the_end(120)
+        print(f"\nall were in after {time.monotonic() - began:.1f} s")
+    assert [follower.connections for follower in followers] == [1] * len(followers)
+    assert [follower.refusals for follower in followers] == [Counter()] * len(followers)
+
+
+def test_who_leaves_before_being_let_in_leaves_no_fault_behind(house: House, web: Web) -> None:
+    execution = house.execution()
+    before = house.installation.log("web")
+    process = psutil.Process(web.process.pid)
+    process.suspend()
+    for _ in range(50):
+        with never_reading(web, execution):
+            pass
+    process.resume()
+    with web.follow(execution) as follower:
+        frames(follower, kind="state")
+    time.sleep(3)  # the server looks once a second for what has failed
+    assert "Traceback" not in house.installation.log("web").removeprefix(before)
 
 
 def test_a_web_process_stops_soon_although_sockets_are_open(house: House) -> None:
