@@ -13,7 +13,7 @@ from workflows.engine import artifacts, hints, outcomes, statements, waits
 from workflows.engine.json_text import dumps
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Outcome
-from workflows.engine.program import branch_name, join_body
+from workflows.engine.program import Order, branch_name, join_body
 from workflows.errors import ActivityTimeout, InvalidInput, LimitExceeded, PermanentError, WorkflowError
 from workflows.identifiers import new_id
 from workflows.spec import limits, schema
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from workflows.engine.driver import Host
 
 Also = Callable[[Any], None] | None
+
+_OVER = {"success", "failed", "cancelled", "skipped"}
 
 _INSERT_BRANCHES = """
 INSERT INTO workflows_branch (id, execution_id, customer_id, parent_id, parent_visit, parent_attempt, body, name,
@@ -248,11 +250,12 @@ def _after_child(cursor: Any, line: Line, outcome: BranchEnd) -> None:
         control.finish_if_stopped(cursor, execution)
         return
     ended = 1
-    state = line.program.steps[row[0]].state
+    step = line.program.steps[row[0]]
+    state = step.state
     if outcome.status == "failed" and _ends_siblings(cursor, line, state):
         ended += control.stop_branches(cursor, execution, "sibling", under=line.parent)
-    elif isinstance(state, schema.ParallelState) and any(line.name in branch.depends_on for branch in state.branches):
-        ended += _unblock(cursor, line)
+    elif step.order is not None:
+        ended += _unblock(cursor, line, step.order)
     left = row[2] - ended
     cursor.execute(
         "UPDATE workflows_branch SET open_children = %s WHERE id = %s",
@@ -282,28 +285,38 @@ def _ends_siblings(cursor: Any, line: Line, state: schema.AnyState) -> bool:
     return bool(failures > tolerated(state, items))
 
 
-def _unblock(cursor: Any, line: Line) -> int:
-    """Queue the branches whose dependencies are all done, skip those all of whose were skipped; returns the skipped."""
-    cursor.execute(
-        "SELECT id, name, status, depends_on FROM workflows_branch "
-        "WHERE parent_id = %s AND parent_visit = %s AND parent_attempt = %s",
-        (line.parent, line.parent_visit, line.parent_attempt),
-    )
-    rows = cursor.fetchall()
-    status = {row[1]: row[2] for row in rows}
-    over = ("success", "failed", "cancelled", "skipped")
+def _unblock(cursor: Any, line: Line, order: Order) -> int:
+    """Queue the branches whose dependencies are all done, skip those all of whose were skipped; returns the skipped.
+
+    Looks only at branches that wait for what has ended, and at what those wait for: there may be thousands of others.
+    """
+    statuses: dict[int, str] = {}
     skipped: list[UUID] = []
     free: list[UUID] = []
-    changed = True
-    while changed:
-        changed = False
-        for id, name, _, depends_on in rows:
-            if status[name] != "blocked" or any(status[other] not in over for other in depends_on):
+    ended = {line.index}
+    while affected := frozenset().union(*(order.dependents[index] for index in ended)):
+        wanted = affected.union(*(order.depends_on[index] for index in affected))
+        cursor.execute(
+            "SELECT index, id, status FROM workflows_branch WHERE parent_id = %s AND parent_visit = %s "
+            "AND parent_attempt = %s AND index = ANY(%s)",
+            (line.parent, line.parent_visit, line.parent_attempt, list(wanted)),
+        )
+        rows = cursor.fetchall()
+        statuses = {index: status for index, _, status in rows} | statuses
+        ended = set()
+        for index, id, _ in rows:
+            if index not in affected or statuses[index] != "blocked":
                 continue
-            is_skipped = all(status[other] == "skipped" for other in depends_on)
-            status[name] = "skipped" if is_skipped else "queued"
-            (skipped if is_skipped else free).append(id)
-            changed = True
+            needed = {statuses[other] for other in order.depends_on[index]}
+            if not needed <= _OVER:
+                continue
+            if needed == {"skipped"}:
+                skipped.append(id)
+                ended.add(index)
+                statuses[index] = "skipped"
+            else:
+                free.append(id)
+                statuses[index] = "queued"
     if skipped:
         cursor.execute(
             "UPDATE workflows_branch SET status = 'skipped', ended_at = now() WHERE id = ANY(%s)",
@@ -314,24 +327,34 @@ def _unblock(cursor: Any, line: Line) -> int:
     return len(skipped)
 
 
+# What is counted is found by execution and status, however many siblings there are: not by their parent.
+_FILL_SLOTS = """
+WITH room AS (
+    SELECT %(most)s - count(*) AS n FROM workflows_branch
+    WHERE execution_id = %(execution)s AND status IN ('ready', 'running', 'waiting', 'held')
+        AND (parent_id = %(parent)s AND parent_visit = %(visit)s AND parent_attempt = %(attempt)s) IS TRUE
+), next AS (
+    SELECT id FROM workflows_branch
+    WHERE parent_id = %(parent)s AND status = 'queued' AND parent_visit = %(visit)s AND parent_attempt = %(attempt)s
+    ORDER BY index LIMIT GREATEST((SELECT n FROM room), 0)
+)
+UPDATE workflows_branch b SET ready_at = now(),
+    status = CASE WHEN e.pause_requested_at IS NULL THEN 'ready' ELSE 'held' END
+FROM next, workflows_execution e WHERE b.id = next.id AND e.id = b.execution_id
+"""
+
+
 def _fill_slots(cursor: Any, line: Line, state: schema.AnyState) -> None:
     """Make queued siblings ready, as many as maxConcurrency leaves room for."""
     assert isinstance(state, schema.ParallelState | schema.MapState)
-    most = state.max_concurrency or limits.DEFAULT_MAX_CONCURRENCY
     cursor.execute(
-        "WITH siblings AS (SELECT id, index, status FROM workflows_branch WHERE parent_id = %(parent)s "
-        "  AND parent_visit = %(visit)s AND parent_attempt = %(attempt)s), "
-        "room AS (SELECT %(most)s - count(*) AS n FROM siblings "
-        "  WHERE status IN ('ready', 'running', 'waiting', 'held')), "
-        "next AS (SELECT id FROM siblings WHERE status = 'queued' ORDER BY index "
-        "  LIMIT GREATEST((SELECT n FROM room), 0)) "
-        "UPDATE workflows_branch b SET ready_at = now(), status = CASE WHEN e.pause_requested_at IS NULL THEN 'ready' "
-        "  ELSE 'held' END FROM next, workflows_execution e WHERE b.id = next.id AND e.id = b.execution_id",
+        _FILL_SLOTS,
         {
+            "execution": line.execution.id,
             "parent": line.parent,
             "visit": line.parent_visit,
             "attempt": line.parent_attempt,
-            "most": most,
+            "most": state.max_concurrency or limits.DEFAULT_MAX_CONCURRENCY,
         },
     )
 

@@ -21,8 +21,16 @@ ITEM = "*"
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Which branches of a Parallel wait for which, both ways, by index."""
+
+    depends_on: tuple[frozenset[int], ...]
+    dependents: tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One state, compiled. ``body`` is the list of states it belongs to.
+    """One state, compiled. ``body`` is the list of states it belongs to; ``order`` is that of a Parallel's branches.
 
     ``name`` is the state's, and the node's id; ``resource`` the activity of a Task, else empty; ``is_pure`` says that
     the state needs no commit of its own.
@@ -34,6 +42,7 @@ class Step:
     policy: RetryPolicy
     timeout: timedelta | None
     templates: dict[str, Template] = field(default_factory=dict)
+    order: Order | None = None
     name: str = field(init=False)
     resource: str = field(init=False)
     is_pure: bool = field(init=False)
@@ -190,4 +199,15 @@ def _step(state: schema.AnyState, body: str, following: str | None, mode: schema
     if isinstance(state, schema.FailingState):
         policy = policy_for(state.retry, defaults, mode)
         timeout = parse_duration(state.timeout) if state.timeout else timeout
-    return Step(state, body, following, policy, timeout, templates)
+    order = _order(state) if isinstance(state, schema.ParallelState) else None
+    return Step(state, body, following, policy, timeout, templates, order)
+
+
+def _order(state: schema.ParallelState) -> Order:
+    places = {branch_name(branch, index): index for index, branch in enumerate(state.branches)}
+    depends_on = tuple(frozenset(places[name] for name in branch.depends_on) for branch in state.branches)
+    dependents: list[set[int]] = [set() for _ in state.branches]
+    for index, needed in enumerate(depends_on):
+        for other in needed:
+            dependents[other].add(index)
+    return Order(depends_on, tuple(map(frozenset, dependents)))
