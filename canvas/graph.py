@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
-import networkx
-
 from canvas.edges import Edge
 from canvas.models import RelationType
 from canvas.nodes import Node
@@ -17,6 +15,8 @@ from canvas.nodes import Node
 
 def find_cycles(nodes: Sequence[Node], edges: Iterable[Edge]) -> list[list[str]]:
     """Return one shortest cycle (ids in order, lowest node first) of each knot of cycles, in the order of the nodes."""
+    import networkx  # takes as long as half the start of a process, and is for judging alone
+
     graph: networkx.DiGraph[str] = networkx.DiGraph()
     graph.add_nodes_from(node.id for node in nodes)
     graph.add_edges_from((edge.source, edge.target) for edge in edges if edge.source != edge.target)

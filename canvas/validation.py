@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx
-
 from canvas.catalogue import Catalogue
 from canvas.conditions import compile_condition, is_else
 from canvas.edges import Edge, fill_edges, read_edge
@@ -204,6 +202,8 @@ def _check_entries(graph: Graph, findings: Findings) -> None:
 
 
 def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings: Findings) -> None:
+    import networkx  # see canvas.graph
+
     drawn: networkx.Graph[str] = networkx.Graph()
     drawn.add_nodes_from(node.id for node in nodes)
     drawn.add_edges_from((edge.source, edge.target) for edge in canvas.edges)

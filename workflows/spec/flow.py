@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import networkx as nx
-
 from workflows.spec.outline import Body, Node
 
 _WITHOUT_SUCCESSOR = frozenset({"Choice", "Fail", "Succeed"})
@@ -135,6 +133,8 @@ def graph_of(body: Body) -> Graph:
 
 def busy_loops(graph: Graph, working: set[int]) -> Iterator[list[Node]]:
     """Yield the states of every cycle that passes through none of the places in ``working``."""
+    import networkx as nx  # takes as long as half the start of a process, and is for judging alone
+
     idle: nx.DiGraph[int] = nx.DiGraph()
     for place in graph.reachable - working:
         targets = [t for t in graph.after_success[place] + graph.after_failure[place] if t not in working]
@@ -208,6 +208,8 @@ def _solve(graph: Graph, graphs: dict[Body, Graph], failures_go_on: bool) -> Non
 
 def _solve_may(graph: Graph, won: list[int], lost: list[int]) -> None:
     """What may have happened before a state is what its predecessors bring, and in a cycle what any of it brings."""
+    import networkx as nx
+
     edges: nx.DiGraph[int] = nx.DiGraph()
     edges.add_nodes_from(graph.reachable)
     for place in graph.reachable:
@@ -313,6 +315,8 @@ def _enter_dependents(parallel: Node, graphs: dict[Body, Graph], must: int, may:
 
     A branch runs if any of those did, so what all of them know is certain, and so is what one that always runs knows.
     """
+    import networkx as nx
+
     by_name = {body.name: body for body in parallel.bodies}
     always = never_skipped(parallel)
     known: dict[Body, tuple[int, int]] = {}

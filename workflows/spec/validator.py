@@ -6,8 +6,6 @@ Owns the rules over more than one field. Never raises, whatever it is given, and
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-import networkx as nx
-
 from workflows.spec import flow, limits
 from workflows.spec.activity_rules import ActivityInfo, check_dependencies, check_task
 from workflows.spec.document import read_document
@@ -149,6 +147,8 @@ def _check_catches(node: Node, findings: Findings) -> None:
 def _check_branches(node: Node, findings: Findings) -> None:
     if node.type != "Parallel":
         return
+    import networkx as nx  # see workflows.spec.flow
+
     by_name: dict[str, Body] = {}
     for body in node.bodies:
         if body.name in by_name:
