@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from workflows import control
-from workflows.engine import composite, statements
+from workflows.engine import siblings, statements
 from workflows.engine.json_text import dumps
 from workflows.engine.line import Line
 from workflows.engine.outcomes import BranchEnd
@@ -37,7 +37,7 @@ def end_branch(host: "Host", line: Line, outcome: BranchEnd | ContinueAsNew, als
     elif line.body == ROOT:
         _end_execution(host, line, outcome, also)
     else:
-        composite.end_child(host, line, outcome, also)
+        siblings.end_child(host, line, outcome, also)
 
 
 def must_continue(line: Line) -> bool:
