@@ -48,15 +48,19 @@ class Supervisor:
                     self._running[place] = self._installation.start(command, **settings)
                     self.restarts += 1
 
-    def family(self, *commands: str) -> list[psutil.Process]:
-        """The supervised processes of these commands (of all, if none is named) and everything below them."""
-        found: list[psutil.Process] = []
+    def family(self) -> list[psutil.Process]:
+        """The supervised processes and everything below them."""
+        return [process for family in self.families() for process in family]
+
+    def families(self, *commands: str) -> list[list[psutil.Process]]:
+        """For each supervised process of these commands (of all, if none is named) it and everything below it."""
+        found: list[list[psutil.Process]] = []
         for (command, _), process in zip(self._places, list(self._running), strict=True):
             if commands and command not in commands:
                 continue
             try:
                 leader = psutil.Process(process.pid)
-                found += [leader, *leader.children(recursive=True)]
+                found.append([leader, *leader.children(recursive=True)])
             except psutil.Error:
                 continue
         return found
