@@ -28,7 +28,7 @@ _PAGE = (
     '<link rel="stylesheet" href="/static/ui/tokens.css"><link rel="stylesheet" href="/static/ui/ui.css">'
     '<main class="empty tall"><h1>{code}</h1><p>{message}</p><p><a class="button" href="/">Home</a></p></main>'
 )
-UNAVAILABLE = "The database cannot be reached right now. Nothing was changed by this request; try again shortly."
+UNAVAILABLE = "The database cannot be reached right now. Try again shortly."
 
 
 class BodyTooLarge(exceptions.APIException):

@@ -20,7 +20,7 @@ export async function request(method, path, { body, headers = {}, signal } = {})
     response = await fetch(path, { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body), signal, credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw Object.assign(new Error("The server cannot be reached. Nothing was changed; try again."), { status: 0 });
+    throw Object.assign(new Error("The server cannot be reached. Try again."), { status: 0 });
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
