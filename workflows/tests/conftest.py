@@ -7,6 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
+from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine
 
 os.environ["POIMEN_TEST_ACTIVITIES"] = "1"  # for the processes that activities run in
@@ -35,3 +36,10 @@ def engine(quickly_emptied: None, transactional_db: None) -> Iterator[Engine]:
     made = Engine()
     yield made
     made.stop()
+
+
+@pytest.fixture
+def misbehaving() -> Iterator[None]:
+    """The activities of ``engine_activities``, which raise, hold, hang and die as they are told."""
+    with engine_activities.registered():
+        yield

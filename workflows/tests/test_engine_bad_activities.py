@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,7 @@ from workflows.models import Signal
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story, task
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:

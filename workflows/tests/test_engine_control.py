@@ -1,6 +1,5 @@
 """What people ask of executions: cancel, pause, resume, rerun, start once; and what follows for children."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,6 @@ from workflows.spec import limits
 from workflows.submission import IdempotencyConflict, NotRerunnable, rerun_execution, store_spec
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, age, eventually, failure_of, output_of, ran, runs_of, story, task
-
-
-@pytest.fixture
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
 
 
 def echo(name: str, value: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A worker whose lease was given away writes nothing, whichever of its statements it comes to."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +8,7 @@ from workflows.models import Branch
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, messages, runs_of, task
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 HOLD = task("Hold", seconds=20)

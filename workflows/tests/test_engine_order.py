@@ -1,6 +1,5 @@
 """What runs when: the order of what is ready, who gets a slot that becomes free, and how long a retry waits."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +10,7 @@ from workflows.models import Branch, Customer, Execution, StateRun
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, runs_of, story, task
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 def spec(*states: dict[str, Any]) -> dict[str, Any]:

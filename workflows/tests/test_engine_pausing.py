@@ -1,6 +1,5 @@
 """Whatever happens during a pause - a signal, a lost worker, an item that ends - waits for the resume."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +10,7 @@ from workflows.models import Branch
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, lose_lease, ran, runs_of, story, task
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 HOLD = task("Hold", seconds=20)

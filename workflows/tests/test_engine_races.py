@@ -4,7 +4,7 @@ Each test brings about the one order of events that would do harm, and then look
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -21,11 +21,7 @@ from workflows.models import Branch, Execution, Signal
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, lose_lease, messages, ran, runs_of, story, task
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -15,13 +15,9 @@ from workflows.models import Branch
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, lose_lease, output_of, ran, runs_of, story, task
 
+pytestmark = pytest.mark.usefixtures("misbehaving")
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
 
 
 @pytest.fixture

@@ -15,14 +15,9 @@ from django.core.files.storage import default_storage
 from workflows.engine import artifacts, waits
 from workflows.engine.json_text import dumps
 from workflows.identifiers import new_id
-from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, eventually, failure_of, output_of, ran, runs_of, story
 
-
-@pytest.fixture(autouse=True)
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
+pytestmark = pytest.mark.usefixtures("misbehaving")
 
 
 @pytest.fixture
