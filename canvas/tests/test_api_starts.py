@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from pydantic import BaseModel
 
 from canvas import catalogue
+from canvas.tests.asking import CHAIN, client, post, saved
 from canvas.tests.drawing import edges, node
-from canvas.tests.test_api_workflows import CHAIN, client, post, saved
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity, registry
 from workflows.models import Execution, Role, SpecDocument, WorkflowVersion

@@ -13,7 +13,7 @@ from canvas.catalogue import current_catalogue
 from canvas.compilation import compile_canvas
 from canvas.edges import WORDING_TEXTS
 from canvas.problems import CODES, report_of
-from canvas.tests.test_api_workflows import client, saved
+from canvas.tests.asking import client, saved
 from canvas.validation import MAX_EDGES, MAX_NODES
 from workflows.models import Role
 

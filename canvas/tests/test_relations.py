@@ -8,8 +8,8 @@ import pytest
 from canvas.models import Relation, RelationVersion
 from canvas.relations import VersionNotFound, canvas_with_relations
 from canvas.saving import save_workflow, update_workflow
+from canvas.tests.asking import client
 from canvas.tests.drawing import edge, edges, node
-from canvas.tests.test_api_workflows import client
 from workflows.models import Role
 from workflows.tests.people import customer
 

@@ -12,8 +12,8 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from canvas.tests.asking import client, post, saved
 from canvas.tests.drawing import edge, edges, node, start
-from canvas.tests.test_api_workflows import client, post, saved
 from workflows.models import Execution, Role, Secret, Workflow, WorkflowVersion
 from workflows.tests.people import customer
 from workflows.tests.pumping import Engine

@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from canvas.models import Relation
+from canvas.tests.asking import client, saved
 from canvas.tests.drawing import node
-from canvas.tests.test_api_workflows import client, saved
 from workflows import secrets
 from workflows.models import Branch, Execution, LogEntry, Secret, Signal, StateRun, Workflow, WorkflowVersion
 from workflows.submission import checksum_of, start_execution, store_spec

@@ -10,8 +10,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from canvas.api.urls import urlpatterns as canvas_paths
+from canvas.tests.asking import saved
 from canvas.tests.drawing import node
-from canvas.tests.test_api_workflows import saved
 from poimen_site.tests.test_api_docs import methods_of, rest_routes
 from poimen_site.tests.test_api_permissions import Things
 from workflows.api.urls import urlpatterns as workflow_paths

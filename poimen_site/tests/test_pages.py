@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from canvas.tests.asking import saved
 from canvas.tests.drawing import node
-from canvas.tests.test_api_workflows import saved
 from poimen_site.pages.urls import urlpatterns
 from workflows.models import Execution, LogEntry, Membership, Role
 from workflows.tests.people import customer, member, signed_in, started
