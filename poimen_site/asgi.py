@@ -14,6 +14,7 @@ from django.core.asgi import get_asgi_application
 from django.urls import re_path
 
 from poimen_site.bounded_connection import bound_waits
+from poimen_site.chunked_body import MeasuredBodies
 
 
 async def refuse_websocket(scope: object, receive: object, send: object) -> None:
@@ -34,6 +35,6 @@ def _websockets() -> URLRouter:
     return URLRouter([re_path(pattern, application) for pattern, application in routes])
 
 
-_http = get_asgi_application()
+_http = MeasuredBodies(get_asgi_application())
 bound_waits()
 application = ProtocolTypeRouter({"http": _http, "websocket": _websockets()})
