@@ -11,7 +11,6 @@ import time
 
 from websockets.asyncio.client import connect
 
-
 Received = list[tuple[float, str | bytes]]
 
 
