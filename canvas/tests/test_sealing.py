@@ -179,6 +179,24 @@ def test_a_secret_in_the_open_from_before_is_masked_and_its_mask_is_not_saved_ov
 
 
 @pytest.mark.django_db
+def test_a_password_that_is_drawn_in_an_address_is_sealed_and_its_mask_is_not_saved_over_it() -> None:
+    ann = client()
+    cloning = node("clone", "CloneRepoActivity", repo=f"https://ann:{CANARY}@example.org/x.git")
+    body = saved(ann, nodes=[cloning], edges=[], status="active")
+    assert tables_with(CANARY) == []
+    (warning,) = [item for item in body["validation"]["warnings"] if item["code"] == "sealed-secret"]
+    assert warning["message"].startswith('"clone", data.config.repo: this is a secret')
+    handle = f"secret:{Secret.objects.get().pk}"
+    assert body["nodes"][0]["data"]["config"]["repo"] == f"https://ann:{handle}@example.org/x.git"
+    again = ann.put(f"/workflows/{body['id']}", body, format="json").json()
+    assert again["nodes"] == body["nodes"]
+    hidden = [node("clone", "CloneRepoActivity", repo="https://ann:***@example.org/x.git")]
+    refused = ann.put(f"/workflows/{body['id']}", {"nodes": hidden}, format="json")
+    assert refused.status_code == 422
+    assert "masked-secret" in {item["code"] for item in refused.json()["details"]}
+
+
+@pytest.mark.django_db
 def test_another_customers_canvas_gets_a_handle_of_its_own() -> None:
     for slug in ("acme", "other"):
         saved(client(slug=slug), nodes=[calling("https://example.org/")], edges=[])
