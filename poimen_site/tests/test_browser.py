@@ -304,6 +304,35 @@ def test_everything_can_be_reached_by_keyboard(page: Page, site: Site) -> None:
     expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.parametrize("width", [390, 700, 860])
+def test_no_page_is_wider_than_a_narrow_window(page: Page, site: Site, width: int) -> None:
+    run = site.waiting_run()
+    workflow = site.get(f"/executions/{run}")["workflowId"]
+    page.set_viewport_size({"width": width, "height": 844})
+    for path in (
+        "/",
+        "/ui/workflows",
+        f"/ui/workflows/{workflow}",
+        "/ui/executions",
+        f"/ui/executions/{run}",
+        "/ui/no",
+    ):
+        page.goto(path)
+        for tool in (page.locator("#theme"), page.locator("#keys"), page.locator(".menu summary").last):
+            box = tool.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width, path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    page.goto(f"/ui/executions/{run}")
+    message = says(page, "Say succeeded").locator(".tx").bounding_box()
+    assert message is not None
+    assert message["width"] >= (300 if width == 390 else 100)
+    page.locator(".top .menu summary").click()
+    page.locator("#sign-out").click()  # what is clipped cannot be clicked
+    expect(page).to_have_url(re.compile("/ui/sign-in"))
+
+
 def test_a_hundred_thousand_lines_are_quick(page: Page, site: Site) -> None:
     run = site.waiting_run()
     server = EmbeddedPostgres(site.installation.home)

@@ -8,13 +8,21 @@ const HIGHEST = 15000000; // pixels: browsers cut off what is higher
 export class LogView {
   constructor(lines, { scroller, spacer, pane, choose }) {
     Object.assign(this, { lines, scroller, spacer, pane, following: true, chosen: null, current: -1, first: -1, last: -1 });
-    this.rowHeight = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--log-row")) || 20;
+    this.measure();
     scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    new ResizeObserver(() => this.draw(true)).observe(scroller);
+    new ResizeObserver(() => {
+      this.measure();
+      this.draw(true);
+    }).observe(scroller);
     pane.addEventListener("click", (event) => {
       const row = event.target.closest(".line");
       if (row && !String(getSelection())) choose(this.lines.at(Number(row.dataset.row)));
     });
+  }
+
+  // Rows are higher in narrow windows, where what was said stands below its time and state.
+  measure() {
+    this.rowHeight = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--log-row")) || 20;
   }
 
   get height() {
