@@ -22,6 +22,7 @@ from django_q.brokers import get_broker
 
 from poimen_site.errors import RETRY_AFTER_SECONDS, read_only
 from poimen_site.redis_outage import redis_errors
+from workflows.audit import anchor
 from workflows.models import Branch, BranchStatus, Process, ProcessKind
 
 FRESH = timedelta(seconds=15)  # a heartbeat comes every few seconds; leases last ten
@@ -80,6 +81,7 @@ def _checks() -> dict[str, Check]:
     known = checks["migrations"]["status"] == "healthy"
     for name, check in (
         ("workers", _check_workers), ("clock", partial(_check_heartbeats, ProcessKind.CLOCK)), ("queue", _check_queue),
+        ("audit", _check_audit),
     ):  # fmt: skip
         if known:
             checks[name] = _timed(check)
@@ -148,6 +150,11 @@ def _check_queue() -> str | None:
     if waited > LONGEST_WAIT:
         return f"a branch has been ready for {int(waited.total_seconds())} s and no worker has taken it"
     return None
+
+
+def _check_audit() -> str | None:
+    """The anchor must be there and fit; what exactly is wrong is for those who run Poimen, not for anybody who asks."""
+    return "the audit trail and its anchor do not fit: run manage.py audit_verify" if anchor.problem() else None
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from poimen_site import health
+from workflows.audit import anchor
 from workflows.models import Branch, Process, ProcessKind
 from workflows.tests.people import customer, started
 
@@ -20,6 +22,13 @@ def sign_in(kind: ProcessKind, seconds_ago: float = 0, started_ago: float = 0) -
     now = timezone.now()
     made = Process.objects.create(kind=kind, host="here", pid=1, heartbeat_at=now - timedelta(seconds=seconds_ago))
     Process.objects.filter(pk=made.pk).update(started_at=now - timedelta(seconds=started_ago))
+
+
+@pytest.fixture(autouse=True)
+def _anchored(db: None, settings: Any, tmp_path: Path) -> None:
+    """Have an anchor that fits, whatever tests before have done to the trail of the shared database."""
+    settings.POIMEN_HOME = tmp_path
+    anchor.renew_anew()
 
 
 def problems() -> dict[str, str]:
@@ -43,6 +52,7 @@ def test_ready_with_a_current_schema_even_without_workers() -> None:
         "workers": "unhealthy",
         "clock": "unhealthy",
         "queue": "healthy",
+        "audit": "healthy",
         "git": "healthy",
         "disk": "healthy",
     }
@@ -81,6 +91,21 @@ def test_work_that_nobody_takes_is_a_problem_of_the_queue() -> None:
     Branch.objects.filter(pk=branch.pk).update(ready_at=timezone.now() - timedelta(seconds=300))
     assert "ready for 30" in problems()["queue"]
     assert Client().get("/health/ready").status_code == 200, "requests are accepted all the same"
+
+
+@pytest.mark.django_db
+def test_an_anchor_that_is_gone_changed_or_contradicted_is_told_without_details() -> None:
+    acme = customer()
+    assert "audit" not in problems()
+    kept = anchor.path().read_bytes()
+    anchor.path().unlink()
+    assert problems()["audit"] == "the audit trail and its anchor do not fit: run manage.py audit_verify"
+    anchor.path().write_bytes(kept.replace(b'"seq": ', b'"seq": 1'))
+    assert "audit" in problems()
+    anchor.write({str(acme.pk): (1000, "0" * 64)})
+    assert "audit" in problems()
+    anchor.path().write_bytes(kept)
+    assert "audit" not in problems()
 
 
 @pytest.mark.django_db

@@ -20,6 +20,7 @@ from workflows.audit.verification import Finding, verify_chain
 from workflows.engine.clock import Clock
 from workflows.engine.store import connection_parameters
 from workflows.models import AuditHead, AuditRecord, Customer, Role
+from workflows.models.audit import INSTALLATION
 from workflows.tests.people import customer, member, started
 from workflows.tests.test_approvals import gate
 
@@ -143,16 +144,17 @@ def raw(transactional_db: None) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def kept_trail(raw: psycopg.Connection) -> Customer:
+    mended(INSTALLATION)  # as at the first start: nothing tells of an anchor that is not there
     made = customer(f"trail-{uuid4().hex[:8]}")
     for number in range(1, RECORDS):  # making the customer was the first act
         acted(made.pk, number)
     return made
 
 
-def mended(chain: Customer) -> None:
+def mended(chain: UUID) -> None:
     """Leave no broken trail to the tests that share the database."""
-    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s", chain.pk)
-    tampered("DELETE FROM workflows_audithead WHERE customer_id = %s", chain.pk)
+    tampered("DELETE FROM workflows_auditrecord WHERE customer_id = %s", chain)
+    tampered("DELETE FROM workflows_audithead WHERE customer_id = %s", chain)
 
 
 def verified(chain: Customer) -> tuple[str, str]:
@@ -168,6 +170,7 @@ def verified(chain: Customer) -> tuple[str, str]:
 @pytest.mark.django_db(transaction=True)
 def test_a_tail_cut_with_its_end_contradicts_the_anchor(kept_trail: Customer, raw: psycopg.Connection) -> None:
     assert anchor.renew(raw)
+    assert anchor.renew(raw), "the record of the first anchor is new"
     assert not anchor.renew(raw), "nothing is new"
     assert f"{kept_trail.slug}: 5 records, whole" in verified(kept_trail)[0]
     cut_with_its_end(kept_trail)
@@ -181,7 +184,7 @@ def test_a_tail_cut_with_its_end_contradicts_the_anchor(kept_trail: Customer, ra
     acted(kept_trail.pk)
     acted(kept_trail.pk)
     assert "record 5 is not the one that was anchored" in verified(kept_trail)[0]
-    mended(kept_trail)
+    mended(kept_trail.pk)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -191,7 +194,55 @@ def test_after_a_restore_the_end_there_is_can_be_anchored(kept_trail: Customer, 
     call_command("audit_verify", customer=kept_trail.slug, anchor_anew=True, stdout=StringIO())
     assert verified(kept_trail)[1] == ""
     assert AuditRecord.objects.filter(action="audit.anchored_anew").exists(), "and the trail tells that it was"
-    mended(kept_trail)
+    mended(kept_trail.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_records_that_nothing_anchors_are_not_called_whole(kept_trail: Customer, raw: psycopg.Connection) -> None:
+    told, error = verified(kept_trail)
+    assert f"{kept_trail.slug}: 5 records without a break; no anchor" in told
+    assert "there is no audit anchor" in error
+    assert "the clock writes the first one" in error
+    anchor.renew(raw)
+    assert verified(kept_trail)[1] == ""
+    assert "Anchored since 20" in verified(kept_trail)[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_anchor_that_is_removed_is_missed_and_never_begun_again(
+    kept_trail: Customer, raw: psycopg.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    anchor.renew(raw)
+    kept = anchor.path().read_bytes()
+    cut_with_its_end(kept_trail)
+    anchor.path().unlink()
+    assert "is gone, and there was one since 20" in verified(kept_trail)[1]
+    assert not anchor.renew(raw)
+    assert not anchor.path().exists(), "a new anchor would hide the cut"
+    assert "without it a cut tail would not show" in caplog.text
+    anchor.path().write_bytes(kept)
+    assert "records 4 to 5 are missing" in verified(kept_trail)[0]
+    anchor.path().unlink()
+    call_command("audit_verify", customer=kept_trail.slug, anchor_anew=True, stdout=StringIO())
+    acted(kept_trail.pk)
+    assert anchor.renew(raw), "and from there it goes on"
+    assert verified(kept_trail)[1] == ""
+    mended(kept_trail.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_anchor_is_told_in_the_trail_once(kept_trail: Customer, raw: psycopg.Connection) -> None:
+    for _ in range(3):
+        acted(kept_trail.pk)
+        anchor.renew(raw)
+    assert AuditRecord.objects.filter(customer_id=INSTALLATION, action=anchor.FIRST).count() == 1
+    # A trail that was anchored before it told of it, or whose teller was stopped in between, is mended.
+    mended(INSTALLATION)
+    anchor.path().unlink()
+    anchor.write({})
+    acted(kept_trail.pk)
+    anchor.renew(raw)
+    assert anchor.anchored_since() is not None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,7 +253,7 @@ def test_a_changed_anchor_is_told_and_kept(kept_trail: Customer, raw: psycopg.Co
     changed = anchor.path().read_bytes()
     assert not anchor.renew(raw)
     assert anchor.path().read_bytes() == changed, "the evidence stays"
-    mended(kept_trail)
+    mended(kept_trail.pk)
 
 
 @pytest.mark.django_db(transaction=True)
