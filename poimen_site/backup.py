@@ -17,11 +17,13 @@ import psycopg
 from django.conf import settings
 from django.core.files.storage import default_storage
 
+from poimen_site import secret_key
 from poimen_site.postgres_account import installed_programs
+from workflows.audit import anchor
 from workflows.engine.store import connection_parameters
 
 DATABASE, ARTIFACTS, MANIFEST = "database.dump", "artifacts.tar", "backup.json"
-HOME_FILES = ("secret-key", "audit-anchor.json")
+ANCHOR = "audit-anchor.json"  # in the home it is named after its database, which may be called otherwise there
 _ENVIRONMENT = {
     "host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
     "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "requirepeer": "PGREQUIREPEER",
@@ -42,12 +44,13 @@ def make(directory: Path) -> dict[str, Any]:
     draft = directory.with_name(f".{directory.name}.{os.getpid()}.part")
     try:
         draft.mkdir(parents=True, mode=0o700)
-        # First the database: the artifacts that it names are never changed, so the later copy has them all.
+        # First the anchor: what it knows of is in a later copy of the database. Then that: the artifacts that it names
+        # are never changed, so a still later copy has them all.
+        for name, source in _home_files().items():
+            if source.exists():
+                shutil.copy2(source, draft / name)
         _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={draft / DATABASE}")
         _pack(_artifacts(), draft / ARTIFACTS)
-        for name in HOME_FILES:
-            if (source := Path(settings.POIMEN_HOME) / name).exists():
-                shutil.copy2(source, draft / name)
         files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
         manifest = {"madeAt": datetime.now(UTC).isoformat(timespec="seconds"), "sha256": files}
         (draft / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
@@ -75,9 +78,10 @@ def restore(directory: Path) -> dict[str, Any]:
     try:
         with tarfile.open(directory / ARTIFACTS) as archive:
             archive.extractall(_artifacts().parent, filter="data")
-        for name in HOME_FILES:
-            if (source := directory / name).exists():
-                shutil.copy2(source, Path(settings.POIMEN_HOME) / name)
+        for name, target in _home_files().items():
+            # An anchor that is here already knows of more: taking it back would hide what is missing since.
+            if (directory / name).exists() and not (name == ANCHOR and target.exists()):
+                shutil.copy2(directory / name, target)
     except (OSError, tarfile.TarError) as error:
         raise BackupError(f"the database is restored, but not the home: {error}") from error
     return manifest
@@ -94,6 +98,11 @@ def _checked(directory: Path) -> dict[str, Any]:
     if damaged:
         raise BackupError(f"{directory} is damaged: {', '.join(damaged)}")
     return manifest
+
+
+def _home_files() -> dict[str, Path]:
+    """What is kept of the home, by its name in a backup."""
+    return {secret_key.FILE_NAME: Path(settings.POIMEN_HOME) / secret_key.FILE_NAME, ANCHOR: anchor.path()}
 
 
 def _artifacts() -> Path:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from poimen_site.environment import SettingError
 
+FILE_NAME = "secret-key"
+
 
 def load_or_create_secret_key(home: Path) -> str:
     """Return the key kept in ``home/secret-key`` (mode 0600), making it on the first call.
@@ -13,7 +15,7 @@ def load_or_create_secret_key(home: Path) -> str:
     Creation is atomic: of two processes that start together one wins and both read the same key. Raises
     ``SettingError`` when the file is of no use.
     """
-    path = home / "secret-key"
+    path = home / FILE_NAME
     try:
         key = _load_or_create(home, path)
     except (OSError, UnicodeDecodeError) as error:

@@ -1,10 +1,14 @@
 """Back up a running installation, restore it elsewhere: everything is there, and secrets can be read."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
+from poimen_site.postgres_account import installed_programs
 from poimen_site.tests.homes import Home
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -17,6 +21,12 @@ from workflows import secrets
 from workflows.models import Customer
 customer = Customer.objects.create(slug="acme", name="Acme")
 secrets.write_secret(customer, "a very secret text", name="key")
+import psycopg
+from workflows.audit import anchor
+from workflows.engine.store import connection_parameters
+with psycopg.connect(**connection_parameters()) as connection:
+    anchor.renew(connection)
+    anchor.renew(connection)
 default_storage.save("run/report.html", ContentFile(b"<p>whole</p>"))
 default_storage.save("run/half.part", ContentFile(b"<p>ha"))
 """
@@ -28,6 +38,14 @@ from workflows.models import Customer, Secret
 customer = Customer.objects.get(slug="acme")
 print(secrets.reveal(f"secret:{Secret.objects.get().pk}", customer))
 print(default_storage.open("run/report.html").read().decode(), default_storage.exists("run/half.part"))
+"""
+CUT = """
+import django; django.setup()
+from django.db import connection
+with connection.cursor() as cursor:
+    for table in ("auditrecord", "audithead"):
+        cursor.execute(f"ALTER TABLE workflows_{table} DISABLE TRIGGER USER")
+        cursor.execute(f"DELETE FROM workflows_{table} WHERE customer_id = (SELECT id FROM workflows_customer)")
 """
 
 
@@ -67,6 +85,19 @@ def test_what_was_backed_up_is_there_after_the_restore(homes: tuple[Home, Home],
     assert "damaged: database.dump" in damaged.stderr
     (kept / "database.dump").write_bytes(dump)
 
+    address = new.postgres.url
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE elsewhere")
+    new.environment["DATABASE_URL"] = urlsplit(address)._replace(path="/elsewhere").geturl()
+    new.environment["PATH"] = f"{installed_programs()}{os.pathsep}{new.environment['PATH']}"
     new.must("manage.py", "restore", kept)
     assert "No planned migration" in new.must("manage.py", "migrate", "--plan")
     assert new.must("-c", LOOK).splitlines() == ["a very secret text", "<p>whole</p> False"]
+    # The anchor came along, to where the database of another name looks for it, and is judged by.
+    told = new.must("manage.py", "audit_verify")
+    assert "acme: 2 records, whole" in told
+    assert "Anchored since" in told
+    new.must("-c", CUT)
+    cut = new.run("manage.py", "audit_verify")
+    assert cut.returncode != 0
+    assert "records 1 to 2 are missing: the anchor knows of record 2" in cut.stdout
