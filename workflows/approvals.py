@@ -18,9 +18,10 @@ from django.db.models import Avg, Count, F, Q
 
 from workflows import access, audit, control
 from workflows.activities.context import Identity
+from workflows.engine import hints
 from workflows.engine.statements import LOCK_EXECUTION
 from workflows.errors import Canceled, InvalidInput
-from workflows.models import ApprovalGate, ApprovalVote, Execution, Role
+from workflows.models import ApprovalGate, ApprovalVote, Branch, Execution, LogEntry, Role
 from workflows.models.approval import GateStatus
 from workflows.models.execution import TERMINAL
 
@@ -192,9 +193,12 @@ def _count(gate: ApprovalGate, user: User, *, approve: bool, reason: str, moment
     if ApprovalVote.objects.filter(gate=gate, user_id=user.pk).exists():
         raise VoteRefused("voted", "you have voted on this already; the others must do the rest")
     ApprovalVote.objects.create(gate=gate, user_id=user.pk, approve=approve, reason=reason)
+    given = gate.votes.filter(approve=True).count()
+    what = f"{'approved' if approve else 'rejected'} by {user.get_username()}{f': {reason}' if reason else ''}"
+    _say(gate, f"{what} ({given} of {gate.required_approvals})" if approve else what, given)
     if not approve:
         _decide(gate, GateStatus.REJECTED, moment, reason=reason, by=user.get_username())
-    elif gate.votes.filter(approve=True).count() >= gate.required_approvals:
+    elif given >= gate.required_approvals:
         _decide(gate, GateStatus.APPROVED, moment, reason=reason, by=user.get_username())
 
 
@@ -203,6 +207,7 @@ def _decide(gate: ApprovalGate, status: GateStatus, moment: datetime, *, reason:
     if status == GateStatus.EXPIRED:
         votes = gate.votes.filter(approve=True).count()
         reason = f"expired with {votes} of {gate.required_approvals} approvals"
+        _say(gate, reason, votes)
     gate.status, gate.reason, gate.decided_at = status, reason, moment
     gate.save(update_fields=["status", "reason", "decided_at"])
     outcome = _outcome(gate)
@@ -220,13 +225,31 @@ def _decide(gate: ApprovalGate, status: GateStatus, moment: datetime, *, reason:
             },
             dedupe_key=gate.signal_name,
             by=by,
-            is_audited=False,
+            is_told=False,
         )
     except control.NotPossible:
         # The execution ended while its gate was still open: nobody waits, and the gate's own row keeps the decision.
         pass
     if status == GateStatus.EXPIRED:
         _audit(gate, "expired", "", reason)
+
+
+def _say(gate: ApprovalGate, message: str, given: int) -> None:
+    """Tell the execution's log of a vote, or that time ran out: at the state and branch that wait."""
+    waiting = Branch.objects.filter(execution=gate.execution_id, status="waiting", wait_signal=gate.signal_name)
+    LogEntry.objects.create(
+        execution_id=gate.execution_id,
+        branch_id=waiting.values_list("pk", flat=True).first(),
+        node_id=gate.state,
+        level="info",
+        event="approval",
+        message=message,
+        fields={
+            "gate": str(gate.pk), "subject": gate.subject, "approvals": given, "required": gate.required_approvals
+        },
+    )  # fmt: skip
+    with connection.cursor() as cursor:
+        hints.notify_logged(cursor, [gate.execution_id])
 
 
 def _audit(gate: ApprovalGate, what: str, by: str, reason: str) -> None:

@@ -130,12 +130,12 @@ def send_signal(
     *,
     dedupe_key: str | None = None,
     by: str = "",
-    is_audited: bool = True,
+    is_told: bool = True,
 ) -> tuple[Signal, bool]:
     """Give the execution a signal; it waits until a branch asks for it. Returns it and whether it is new.
 
-    With a ``dedupe_key`` the same signal sent twice arrives once. ``is_audited`` is off for a signal that tells of
-    an act which leaves a record of its own. Raises :class:`NotPossible` after the end.
+    With a ``dedupe_key`` the same signal sent twice arrives once. ``is_told`` is off for a signal that tells of an act
+    which has a log line and an audit record of its own. Raises :class:`NotPossible` after the end.
     """
     with transaction.atomic():
         execution = _locked(execution_id)
@@ -159,13 +159,13 @@ def send_signal(
         if waiting is not None:
             with connection.cursor() as cursor:
                 wake_branches(cursor, [waiting.pk])
-        _say(
-            execution,
-            "info",
-            "signal.received",
-            f"signal {name} received" + (f" from {by}" if by else ""),
-        )
-        if is_audited:
+        if is_told:
+            _say(
+                execution,
+                "info",
+                "signal.received",
+                f"signal {name} received" + (f" from {by}" if by else ""),
+            )
             _audit(execution, "signalled", by, signal=name)
     return signal, True
 

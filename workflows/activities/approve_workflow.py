@@ -74,7 +74,8 @@ def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> A
         if input.timeout_minutes > minutes:
             asked = f"{input.timeout_minutes:,.10g}"
             context.warn(f"timeoutMinutes is {asked}; {minutes:g} is the most an approval waits, and is taken")
-        context.info(f"waiting for {input.required_approvals} approval(s) of {input.workflow_id}", gate=str(gate.pk))
+        needed = f"{input.required_approvals} approval{'s' if input.required_approvals > 1 else ''}"
+        context.info(f"waiting for {needed} of {input.workflow_id}", gate=str(gate.pk))
         return Suspended(gate.signal_name, until=gate.expires_at)
     return ApproveWorkflowOutput(
         approved=outcome.approved,

@@ -21,7 +21,7 @@ from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import Outcome
 from workflows.engine.store import Store
 from workflows.errors import ActivityTimeout, InvalidInput
-from workflows.spec.durations import parse_duration, parse_moment
+from workflows.spec.durations import format_duration, parse_duration, parse_moment
 from workflows.spec.limits import MAX_WAIT
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,8 @@ def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:
     line.log(
         "info",
         "state.waiting",
-        f"{line.state} waits " + (f"for {length}" if length else f"until {until}"),
+        f"{line.state} waits "
+        + (f"for {format_duration(length)}" if length else f"until {until:%Y-%m-%d %H:%M:%S} UTC"),
     )
     store.advance(line, status="waiting", waiting_for="timer", wake_at=until, wake_in=length)
     settle(store, line)

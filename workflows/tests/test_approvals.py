@@ -12,7 +12,7 @@ from workflows import approvals, control
 from workflows.activities.context import Identity
 from workflows.approvals import VoteRefused, gate_outcome, open_gate, vote
 from workflows.errors import Canceled, InvalidInput
-from workflows.models import ApprovalGate, ApprovalVote, Execution, Role, Signal
+from workflows.models import ApprovalGate, ApprovalVote, Execution, LogEntry, Role, Signal
 from workflows.models.approval import GateStatus
 from workflows.tests.people import customer, member, started
 
@@ -76,6 +76,25 @@ def test_one_rejection_rejects_whatever_was_approved_before() -> None:
     assert not outcome.approved
     assert outcome.approvers == ["ann"]
     assert outcome.reason == "the tests are red"
+
+
+@pytest.mark.django_db
+def test_the_log_tells_every_vote_with_its_reason() -> None:
+    asked = gate(2)
+    vote(asked.pk, approver("ann"), approve=True, reason="looks right")
+    vote(asked.pk, approver("bob"), approve=True)
+    refused = gate(2)
+    vote(refused.pk, approver("cleo"), approve=False, reason="not on a Friday")
+    expired = gate(2)
+    approvals.expire_due_gates(expired.expires_at + timedelta(seconds=1))
+    for one, told in (
+        (asked, ["approved by ann: looks right (1 of 2)", "approved by bob (2 of 2)"]),
+        (refused, ["rejected by cleo: not on a Friday"]),
+        (expired, ["expired with 0 of 2 approvals"]),
+    ):
+        lines = LogEntry.objects.filter(execution=one.execution, event__in=("approval", "signal.received"))
+        assert list(lines.order_by("pk").values_list("message", flat=True)) == told
+        assert {line.node_id for line in lines} == {"Ask"}
 
 
 @pytest.mark.django_db
