@@ -6,7 +6,7 @@ from workflows.terminal_text import plain
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    "written, shown",
     [
         ("\x1b[1;31mred\x1b[0m alert\n\tsecond line", "red alert\n\tsecond line"),
         ("\x1b[38;5;196mone\x1b[m \x1b]0;title\x07two\x1b[2K\x1b[?25l", "one two"),
