@@ -5,7 +5,6 @@ Owns listing and opening them by name. Refuses names that lead elsewhere, links,
 
 import mimetypes
 import os
-import re
 import stat
 from collections.abc import Iterator
 from copy import deepcopy
@@ -18,9 +17,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from workflows.engine.artifacts import KEY, is_reference
+from workflows.engine.artifacts import KEY, STORED_NAME, is_reference
 
-_STORED = re.compile(r"(?P<execution>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/(?P<name>outputs/[0-9a-f]{64}\.json)")
 _TYPES = mimetypes.MimeTypes()  # those of Python alone, whatever the system has
 _OWN_TYPES = {".md": "text/markdown", ".log": "text/plain"}
 
@@ -94,7 +92,7 @@ def kept_in(value: Any) -> Iterator[tuple[UUID, str]]:
     Those are references to large outputs anywhere in ``value``, and paths under one of its keys, as reports have them.
     """
     for reference in references_in(value):
-        if found := _STORED.fullmatch(str(reference[KEY])):
+        if found := STORED_NAME.fullmatch(reference[KEY]):
             yield UUID(found["execution"]), found["name"]
     home = Path(settings.POIMEN_HOME) / "artifacts"
     for text in value.values() if isinstance(value, dict) else ():
@@ -110,7 +108,7 @@ def linked(value: Any) -> Any:
         return value
     value = deepcopy(value)
     for reference in references_in(value):
-        if found := _STORED.fullmatch(str(reference[KEY])):
+        if found := STORED_NAME.fullmatch(reference[KEY]):
             reference["href"] = _href(UUID(found["execution"]), found["name"])
     return value
 

@@ -6,6 +6,7 @@ the value, not the reference. Refuses outputs above 32 MiB.
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,9 @@ from workflows.identifiers import new_id
 from workflows.spec.limits import MAX_INLINE_OUTPUT_BYTES, MAX_OUTPUT_BYTES
 
 KEY = "$artifact"
+STORED_NAME = re.compile(
+    r"(?P<execution>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/(?P<name>outputs/[0-9a-f]{64}\.json)"
+)
 _SURELY_SMALL = 64
 
 
@@ -81,8 +85,17 @@ def _is_tiny(value: Any) -> bool:
 
 
 def is_reference(value: Any) -> bool:
-    """Whether ``value`` stands for an output in artifact storage."""
-    return isinstance(value, dict) and KEY in value and len(value) == 3
+    """Whether ``value`` stands for an output in artifact storage.
+
+    Only for one that is named as outputs are, by the hash of what it holds: else whoever gives such an object back
+    could read what others keep.
+    """
+    return (
+        isinstance(value, dict)
+        and len(value) == 3
+        and isinstance(name := value.get(KEY), str)
+        and STORED_NAME.fullmatch(name) is not None
+    )
 
 
 def fetch(value: Any) -> Any:
