@@ -1,6 +1,7 @@
 """Who asks, for which customer, in which role: the one place where a request is tied to a tenant.
 
-Refuses anonymous access, customers the user is no member of, and a guess where the user belongs to several.
+Refuses anonymous access and customers the user is no member of. Who belongs to several and names none acts for the
+one they have belonged to longest, so that being added to another changes nothing for them.
 Source: contract-rest-api 1 (tenancy and authentication).
 """
 
@@ -84,9 +85,9 @@ def default_customer() -> Customer:
 def access_of(request: Request) -> Access:
     """Return what the request may do; one query at most for members, remembered for the rest of the request.
 
-    The customer is the token's ``customer_id`` claim, else the user's only membership, else the one that the header
-    ``X-Customer`` (slug or id) names; a superuser without any membership acts for the default customer. A header that
-    disagrees with the claim or the only membership is refused rather than overruled.
+    The customer is the token's ``customer_id`` claim, else the one that the header ``X-Customer`` (slug or id) names,
+    else that of the user's oldest membership; a superuser without any acts for the default customer. A header that
+    disagrees with the claim, or names no customer of the user, is refused rather than overruled.
     Raises ``PermissionDenied`` (403) with a sentence when no customer can be told.
     """
     known = request.META.get(_ACCESS)
@@ -101,7 +102,7 @@ def access_of(request: Request) -> Access:
         return access
     memberships = request.META.get(_MEMBERSHIPS)
     if memberships is None:
-        memberships = list(Membership.objects.select_related("customer").filter(user_id=user.pk))
+        memberships = list(Membership.objects.select_related("customer").filter(user_id=user.pk).order_by("pk"))
     is_superuser = bool(getattr(user, "is_superuser", False))
     if not memberships and is_superuser:
         chosen = Membership(customer=default_customer(), role=Role.ADMIN)
@@ -179,6 +180,20 @@ def may_act(user: AbstractBaseUser | AnonymousUser, customer_id: UUID, needed: R
         return True
     role = Membership.objects.filter(user_id=user.pk, customer_id=customer_id).values_list("role", flat=True).first()
     return role is not None and Role(role).covers(needed)
+
+
+def may_add_member(adder: User, user: User) -> bool:
+    """Whether ``adder`` may make ``user`` a member of a customer that ``adder`` administers.
+
+    Superusers may add anybody. Others may add who belongs to no customer yet, or only to customers that they administer
+    too: nobody is drawn into another's customer without a word of their own.
+    """
+    if adder.is_superuser:
+        return True
+    if user.is_superuser:
+        return False
+    mine = {customer for customer, role in roles_of(adder).items() if role.covers(Role.ADMIN)}
+    return set(roles_of(user)) <= mine
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -271,15 +286,12 @@ def _choose(memberships: Sequence[Membership], request: Request) -> Membership:
         chosen = [m for m in memberships if str(m.customer_id) == str(claim)]
         if not chosen:
             raise PermissionDenied("the token is for a customer you do not belong to (any more); get a new one")
-    elif len(memberships) == 1:
-        chosen = list(memberships)
     elif not memberships:
         raise PermissionDenied("you belong to no customer; an administrator can add you to one")
     elif header:
         chosen = [m for m in memberships if _is_named(m, header)]
     else:
-        names = ", ".join(sorted(m.customer.slug for m in memberships))
-        raise PermissionDenied(f"you belong to several customers: say which in the header {CUSTOMER_HEADER} ({names})")
+        chosen = [memberships[0]]  # the oldest: they come in the order in which they were made
     if not chosen or (header and not _is_named(chosen[0], header)):
         raise PermissionDenied(f"{CUSTOMER_HEADER} names a customer that this sign-in is not for")
     return chosen[0]

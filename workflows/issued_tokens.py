@@ -81,7 +81,7 @@ def memberships_of(token: IssuedToken) -> list[Membership]:
     rows = Membership.objects.select_related("user", "customer").filter(user__username=token.user)
     if token.customer is not None:
         rows = rows.filter(_is_called(token.customer, "customer__"))
-    found = list(rows)
+    found = list(rows.order_by("pk"))
     if token.role is not None and (not found or any(m.role != token.role for m in found)):
         found = [_enrol(token, token.role)]
     if not found:

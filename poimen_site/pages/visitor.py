@@ -59,10 +59,13 @@ class WrongCustomer(Exception):
 
 
 def visitor_of(request: HttpRequest) -> Visitor | None:
-    """Return who looks, for the customer chosen in the session, else the first by name; None without any customer."""
+    """Return who looks, for the customer chosen in the session, else the one they have belonged to longest.
+
+    None without any customer.
+    """
     user = request.user
     assert isinstance(user, User)
-    memberships = list(Membership.objects.select_related("customer").filter(user=user).order_by("customer__name"))
+    memberships = list(Membership.objects.select_related("customer").filter(user=user).order_by("pk"))
     if not memberships and user.is_superuser:
         memberships = [Membership(user=user, customer=default_customer(), role=Role.ADMIN)]
     if not memberships:
@@ -70,7 +73,8 @@ def visitor_of(request: HttpRequest) -> Visitor | None:
     wanted = request.session.get(CUSTOMER_KEY)
     chosen = next((m for m in memberships if str(m.customer_id) == wanted), memberships[0])
     role = Role.ADMIN if user.is_superuser else Role(chosen.role)
-    return Visitor(user, chosen.customer, role, tuple(m.customer for m in memberships))
+    customers = sorted((m.customer for m in memberships), key=lambda customer: customer.name)
+    return Visitor(user, chosen.customer, role, tuple(customers))
 
 
 def page(

@@ -156,6 +156,12 @@ def test_a_customer_is_chosen_once_for_all_pages() -> None:
     assert str(theirs.pk)[-6:] in text(client, "/ui/executions")
 
 
+def test_being_added_elsewhere_leaves_everybody_where_they_were() -> None:
+    user = member(customer("zeta"), Role.VIEWER)
+    Membership.objects.create(user=user, customer=customer("acme"), role=Role.OPERATOR)
+    assert f'content="{customer("zeta").pk}"' in text(visiting(user), "/")
+
+
 def test_a_customer_of_others_cannot_be_chosen() -> None:
     user = member(customer("acme"), Role.VIEWER)
     client = visiting(user)

@@ -1,14 +1,14 @@
 """The admin of who owns what: customers, and who acts for them in which role."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db.models import Count, ForeignKey, QuerySet
 from django.http import HttpRequest
 
+from workflows.access import may_add_member
 from workflows.admin import display
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.models import Customer, Membership, Role
@@ -61,31 +61,32 @@ class CustomerAdmin(ScopedAdmin):
         return display.list_of("membership", str(customer.members), customer__id__exact=customer.pk)
 
 
+# One sentence whether the name is somebody's or not: names of other customers' users are not told.
+NOT_TO_ADD = "No user of this name can be added; ask whoever runs this installation"
+
+
 class MembershipForm(MembershipModelForm):
     """A membership by user name: who may add members need not be able to look through all users."""
 
+    adder: ClassVar[User]  # who fills it in; set by the admin page
     username = forms.CharField(label="User name", max_length=150, help_text="As the person signs in")
 
     class Meta:
         model = Membership
         fields = ("customer", "role")
 
-    def clean_username(self) -> User:
-        """Return the user; raises ``ValidationError`` if there is none of that name."""
-        name = self.cleaned_data["username"]
-        user = User.objects.filter(username=name).first()
-        if user is None:
-            raise ValidationError("There is no user of this name; a superuser can make one")
-        return user
-
     def clean(self) -> dict[str, Any]:
-        """Refuse a second role at one customer; raises ``ValidationError``."""
+        """Find the user; refuse one that is not to be added, and a second role. Raises ``ValidationError``."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        user, customer = cleaned.get("username"), cleaned.get("customer")
-        is_new = self.instance._state.adding  # noqa: SLF001 - documented by Django
-        if user is not None and customer is not None and is_new:
-            if Membership.objects.filter(user=user, customer=customer).exists():
-                self.add_error("username", "This person is a member already; change the role there")
+        name, customer = cleaned.get("username"), cleaned.get("customer")
+        if name is None or customer is None:
+            return cleaned
+        user = User.objects.filter(username=name).first()
+        if user is not None and Membership.objects.filter(user=user, customer=customer).exists():
+            self.add_error("username", "This person is a member already; change the role there")
+        elif user is None or not may_add_member(self.adder, user):
+            self.add_error("username", NOT_TO_ADD)
+        else:
             self.instance.user = user
         return cleaned
 
@@ -118,7 +119,10 @@ class MembershipAdmin(ScopedAdmin):
         """Ask for a user name only where there is no user yet."""
         if obj is not None:
             options["form"] = forms.ModelForm
-        return super().get_form(request, obj, change, **options)
+        form: Any = super().get_form(request, obj, change, **options)
+        if obj is None:
+            form.adder = user_of(request)  # the class is made for this request alone
+        return form
 
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
         """Offer the customers at which the user is admin."""

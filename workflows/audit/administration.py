@@ -58,6 +58,8 @@ def _saved(
         if replaced:
             details["replaced"] = "the password" if sender is User else "the value"
     _write(sender, instance, "created" if created else "changed", details)
+    if created and isinstance(instance, Membership):
+        _tell_elsewhere(instance)
 
 
 def _deleted(sender: type[Model], instance: Any, **_: Any) -> None:
@@ -91,6 +93,15 @@ def _write(sender: type[Model], instance: Any, what: str, details: dict[str, Any
             customer = instance.customer_id
     with transaction.atomic(savepoint=False):
         record(customer, f"{kind}.{what}", target=(kind, instance.pk), details=details)
+
+
+def _tell_elsewhere(membership: Membership) -> None:
+    """Tell the customers of a new member that they are another's now too; whose, is not theirs to know."""
+    others = Membership.objects.filter(user_id=membership.user_id).exclude(pk=membership.pk).order_by("customer_id")
+    details = {"user": membership.user.get_username()}
+    with transaction.atomic(savepoint=False):
+        for customer, pk in others.values_list("customer_id", "pk"):
+            record(customer, "membership.added_elsewhere", target=("membership", pk), details=details)
 
 
 def _identity(instance: Any) -> dict[str, Any]:

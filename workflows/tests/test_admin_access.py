@@ -1,5 +1,6 @@
 """The admin shows each member of the staff what is theirs, and lets nobody do more than their role covers."""
 
+import re
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,17 @@ from django.test import Client
 from django.urls import reverse
 
 from workflows import secrets
-from workflows.models import ApprovalGate, Customer, Execution, LogEntry, Membership, Role, Secret, StateRun
+from workflows.models import (
+    ApprovalGate,
+    AuditRecord,
+    Customer,
+    Execution,
+    LogEntry,
+    Membership,
+    Role,
+    Secret,
+    StateRun,
+)
 from workflows.secrets import write_secret
 from workflows.tests.people import customer, member, started
 from workflows.tests.pumping import Engine
@@ -199,13 +210,49 @@ def test_admins_of_a_customer_manage_its_members() -> None:
     assert "member already" in client.post("/admin/workflows/membership/add/", form).content.decode()
     foreign = {**form, "customer": str(other.pk)}
     assert "Select a valid choice" in client.post("/admin/workflows/membership/add/", foreign).content.decode()
-    unknown = {**form, "username": "nobody"}
-    assert "no user of this name" in client.post("/admin/workflows/membership/add/", unknown).content.decode()
     path = f"/admin/workflows/membership/{made.pk}/change/"
     assert client.post(path, {"role": "approver"}).status_code == 302
     made.refresh_from_db()
     assert made.role == "approver"
     assert staff(Role.APPROVER).post(path, {"role": "admin"}).status_code == 403
+
+
+@pytest.mark.django_db
+def test_nobody_is_drawn_into_a_customer_by_people_who_are_not_theirs() -> None:
+    mine, theirs = customer("mine"), customer("theirs")
+    adder = member(mine, Role.ADMIN, "adder", is_staff=True)
+    member(theirs, Role.VIEWER, "victim")
+    User.objects.create_superuser("owner")
+    client = Client()
+    client.force_login(adder)
+
+    def added(name: str, by: Client = client) -> str:
+        form = {"customer": str(mine.pk), "username": name, "role": "viewer"}
+        answer = by.post("/admin/workflows/membership/add/", form)
+        return "" if answer.status_code == 302 else answer.content.decode().replace(name, "NAME")
+
+    refusal = "No user of this name can be added; ask whoever runs this installation"
+    for name in ("victim", "owner", "nobody-of-this-name"):
+        assert refusal in added(name), name
+    plain = [re.sub(r'value="[^"]*"|nonce="[^"]*"', "", added(name)) for name in ("victim", "nobody-of-this-name")]
+    assert plain[0] == plain[1], "the answer does not tell whether there is such a user"
+    assert not Membership.objects.filter(user__username="victim", customer=mine).exists()
+
+    # Who administers the other customer as well may; a lesser role there does not do.
+    there = Membership.objects.create(user=adder, customer=theirs, role=Role.APPROVER)
+    assert refusal in added("victim")
+    Membership.objects.filter(pk=there.pk).update(role=Role.ADMIN)
+    assert added("victim") == ""
+    trail = AuditRecord.objects.order_by("customer_id", "seq")
+    told = {
+        of.slug: list(trail.filter(customer_id=of.pk, details__contains="victim").values_list("actor", "action"))
+        for of in (mine, theirs)
+    }
+    assert told["mine"] == [("adder", "membership.created")]
+    assert told["theirs"][1:] == [("adder", "membership.added_elsewhere")]
+    assert "mine" not in trail.get(action="membership.added_elsewhere", customer_id=theirs.pk, actor="adder").details
+    member(theirs, Role.VIEWER, "another")
+    assert added("another", root()) == "", "a superuser may add anybody"
 
 
 @pytest.mark.django_db
