@@ -132,22 +132,23 @@ def test_a_rerun_links_to_where_the_output_it_reuses_is_kept(engine: Engine) -> 
     assert client.get(run["output"]["href"]).status_code == 200
 
 
-def test_an_output_that_only_looks_like_a_reference_reads_nothing(engine: Engine) -> None:
-    """Whoever knows where something is kept must not get it by giving back an object that names it."""
+def test_what_only_looks_like_a_reference_reads_nothing(engine: Engine) -> None:
+    """Whoever knows where something is kept must not get it by handing in an object that names it."""
     theirs = started(customer("other"))
     kept = Path(settings.POIMEN_HOME, "artifacts", str(theirs.pk), "report.json")
     kept.parent.mkdir(parents=True)
-    kept.write_text('"theirs"')
-    for path in (f"{theirs.pk}/report.json", "../secret-key", "/etc/hostname", 5, None):
+    kept.write_text('["theirs"]')
+    each: dict[str, Any] = {"name": "Each", "type": "Map", "items": "${workflow.input.forged}"}
+    each["states"] = [{"name": "One", "type": "Pass", "result": "${item}"}]
+    engine.pump()
+    for path in (f"{theirs.pk}/report.json", f"{theirs.pk}/outputs/../report.json", "../secret-key", "/etc/hostname"):
         forged = {"$artifact": path, "bytes": 8, "sha256": "x"}
-        states = [SPEC["states"][0], {"name": "Read", "type": "Pass", "result": "${Say.output}", "end": True}]
-        states[0] = {**states[0], "parameters": {"value": "x"}, "output": "${workflow.input.forged}", "next": "Read"}
-        execution = started(customer(), {"name": "forges", "states": states}, forged=forged)
-        engine.pump()
+        execution = started(customer(), {"name": "forges", "states": [each]}, forged=forged)
         ended = engine.ended(execution.pk)
-        assert (ended.status, ended.output) == ("success", forged), path
-        assert viewer().get(f"/executions/{execution.pk}").json()["outputs"]["output"] == forged
-        engine.stop()
+        assert ended.status == "failed", ended.output
+        assert ended.error is not None
+        assert ended.error["message"] == "the items of Each must be an array; they are dict"
+        assert viewer().get(f"/executions/{execution.pk}").json()["inputs"]["forged"] == forged
 
 
 @pytest.mark.django_db
