@@ -6,12 +6,13 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http import Http404, HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from poimen_site.pages.figures import FAILED, OPEN
 from poimen_site.pages.gates import open_gates
-from poimen_site.pages.timeline import timeline_of
+from poimen_site.pages.places import places_of
+from poimen_site.pages.timeline import attempts_before, attempts_inside, timeline_of
 from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
 from workflows import secrets
 from workflows.api.executions import current_states_of, executions_of
@@ -116,6 +117,29 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
 
 
 @page
+def attempts(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
+    """Draw a page of attempts for the timeline: those ``before`` a number, or those ``inside`` a Map ``from`` one."""
+    execution = _own(visitor, execution_id)
+    inside, start, before = request.GET.get("inside", ""), _number(request, "from"), _number(request, "before")
+    if inside:
+        rows, following = attempts_inside(execution, inside, start)
+        given = {"rows": rows, "inside": inside, "next": following}
+    else:
+        rows, first = attempts_before(execution, before)
+        given = {"rows": rows, "first": first}
+    return draw(request, visitor, "ui/attempts.html", {"execution": execution, **given})
+
+
+@page
+def places(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
+    """Answer ``{id: [short, whole]}``: where the branches ``of`` (ids, separated by commas) are."""
+    execution = _own(visitor, execution_id)
+    wanted = [key for text in request.GET.get("of", "").split(",") if (key := _uuid(text))]
+    found = places_of(execution.pk, wanted)
+    return JsonResponse({str(pk): [place.short, place.whole] for pk, place in found.items()})
+
+
+@page
 def artifact(request: HttpRequest, visitor: Visitor, execution_id: str, name: str) -> HttpResponseBase:
     """Download a file that the execution keeps."""
     execution = _own(visitor, execution_id)
@@ -149,6 +173,12 @@ def _awaited_signals(execution: Execution) -> list[tuple[str, str]]:
     """``(signal, state)`` of the branches that wait for one somebody may send; approvals are decided by vote."""
     rows = cursors_of(execution.pk).filter(wait_signal__gt="").exclude(wait_signal__startswith="approval:")
     return [(branch.wait_signal, branch.state) for branch in rows[:GATES_SHOWN]]
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    """A place in a list; 0 for anything that is none."""
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _uuid(text: str) -> UUID | None:

@@ -1,18 +1,25 @@
-"""The states of a run as a waterfall: one row for each attempt and each place where the run stands now."""
+"""The states of a run as a waterfall: where it stands now, each attempt, and the items of each Map in one line.
+
+Refuses to hold a long run whole: the page shows the newest attempts, and the others come a page at a time.
+"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Case, Count, F, IntegerField, Max, Min, Q, QuerySet, Value, When
 
+from poimen_site.pages.places import places_of
 from workflows import secrets
 from workflows.api.states import cursors_of
 from workflows.models import Branch, Execution, StateRun
+from workflows.terminal_text import plain
 
-ROWS = 500  # attempts on the page, the newest; REST has them all
+PAGE = 250  # attempts; the page of a run shows the last page, and the one before it until that is full
+NOW_SHOWN = 30
+ITEMS_PAGE = 100
 NARROWEST = 0.6  # percent: a bar that can be seen
 
 
@@ -27,6 +34,7 @@ class Row:
     attempt: int
     visit: int
     run_id: int | None
+    branch: UUID
     started: datetime | None
     ended: datetime | None
     left: float
@@ -37,13 +45,28 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """Rows in the order in which they began; ``hidden`` older ones are left out."""
+class Items:
+    """All that ran inside a Map: ``counts`` are its items by status, ``attempts`` those of their states."""
 
-    rows: tuple[Row, ...]
-    hidden: bool
-    span: timedelta
-    states: frozenset[str] = field(default_factory=frozenset)
+    body: str
+    state: str
+    counts: tuple[tuple[str, int], ...]
+    attempts: int
+    started: datetime
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """``now``: where it stands, what runs in front, ``more_now`` others left out. ``rows``: attempts and Maps in the
+    order in which they began, from the attempt numbered ``first`` (0: all of them)."""
+
+    now: tuple[Row, ...]
+    more_now: int
+    rows: tuple[Row | Items, ...]
+    first: int
+    states: frozenset[str]
 
     def has(self, state: str) -> bool:
         """Whether the state ran."""
@@ -51,37 +74,130 @@ class Timeline:
 
 
 def timeline_of(execution: Execution, now: datetime | None = None) -> Timeline:
-    """Return the waterfall of the execution as of ``now`` (two queries)."""
-    moment = execution.ended_at or now or datetime.now(UTC)
-    start = execution.started_at or execution.created_at
-    # Adding 0 keeps PostgreSQL from walking the primary key of everybody's history to find this one's rows.
-    runs = list(
+    """Return the waterfall of the execution as of ``now`` (five queries, seven with Maps or Parallels)."""
+    scale = _Scale(execution, now)
+    ran = list(
         StateRun.objects.filter(execution=execution.pk)
-        .alias(place=F("id") + 0)
-        .order_by("-place")
-        .select_related("branch")
-        .defer("input", "output", "assigned", "branch__variables", "branch__item", "branch__previous")[: ROWS + 1]
+        .values_list("branch__body", "state")
+        .annotate(Count("pk"), Min("started_at"), Max("ended_at"))
     )
-    hidden = len(runs) > ROWS
-    runs = runs[:ROWS]
-    cursors = [] if execution.ended_at else list(cursors_of(execution.pk)[:ROWS])
-    span = max(moment - start, timedelta(milliseconds=1))
+    total = sum(count for body, _, count, _, _ in ran if not _map_of(body))
+    first = max(0, (total - PAGE - 1) // PAGE * PAGE)
+    runs = list(_outside(execution)[first:])
+    cursors, more = [], 0
+    if execution.ended_at is None:
+        standing = cursors_of(execution.pk)
+        cursors = list(standing.order_by(_urgency(), "depth", "index", "pk")[: NOW_SHOWN + 1])
+        more = standing.count() - NOW_SHOWN if len(cursors) > NOW_SHOWN else 0
+        cursors = cursors[:NOW_SHOWN]
+    rows: list[Row | Items] = [*scale.rows(runs)]
+    rows += _maps(execution, ran, scale)
+    rows.sort(key=lambda row: row.started or scale.moment)
+    return Timeline(
+        tuple(_placed(execution, [scale.standing(branch, runs) for branch in cursors])),
+        more,
+        tuple(rows),
+        first,
+        frozenset(state for _, state, _, _, _ in ran),
+    )
 
-    def bar(began: datetime | None, ended: datetime | None) -> tuple[float, float]:
-        left = min(max(((began or moment) - start) / span * 100, 0.0), 100 - NARROWEST)
-        right = min(max(((ended or moment) - start) / span * 100, left + NARROWEST), 100.0)
+
+def attempts_before(execution: Execution, first: int) -> tuple[list[Row], int]:
+    """Return the page of attempts outside Maps that ends before number ``first``, and the number of its first."""
+    start = max(0, first - PAGE)
+    return _placed(execution, _Scale(execution).rows(list(_outside(execution)[start:first]))), start
+
+
+def attempts_inside(execution: Execution, body: str, start: int) -> tuple[list[Row], int]:
+    """Return attempts inside the Map ``body`` from number ``start``, failures first, and the next number (0: none)."""
+    inside = Q(branch__body=body) | Q(branch__body__startswith=f"{body}/")
+    is_well = Case(When(status="success", then=Value(1)), default=Value(0), output_field=IntegerField())
+    runs = list(_runs(execution).filter(inside).order_by(is_well, "place")[start : start + ITEMS_PAGE + 1])
+    rows = _placed(execution, _Scale(execution).rows(runs[:ITEMS_PAGE]))
+    return rows, start + ITEMS_PAGE if len(runs) > ITEMS_PAGE else 0
+
+
+class _Scale:
+    """The run's whole time, on which every bar has its place."""
+
+    def __init__(self, execution: Execution, now: datetime | None = None) -> None:
+        self.moment = execution.ended_at or now or datetime.now(UTC)
+        self.start = execution.started_at or execution.created_at
+        self.span = max(self.moment - self.start, timedelta(milliseconds=1))
+
+    def bar(self, began: datetime | None, ended: datetime | None) -> tuple[float, float]:
+        """``(left, width)`` in percent."""
+        left = min(max(((began or self.moment) - self.start) / self.span * 100, 0.0), 100 - NARROWEST)
+        right = min(max(((ended or self.moment) - self.start) / self.span * 100, left + NARROWEST), 100.0)
         return round(left, 2), round(right - left, 2)
 
-    began, last = _beginnings(runs)
-    rows = [
-        _ended(run, began[run.pk], *((0.0, NARROWEST) if run.reused else bar(began[run.pk], run.ended_at)))
-        for run in runs
-    ]
-    for branch in cursors:
+    def rows(self, runs: list[StateRun]) -> list[Row]:
+        """Attempts, in the order given."""
+        began, _ = _beginnings(runs)
+        return [
+            _ended(run, began[run.pk], *((0.0, NARROWEST) if run.reused else self.bar(began[run.pk], run.ended_at)))
+            for run in runs
+        ]
+
+    def standing(self, branch: Branch, runs: list[StateRun]) -> Row:
+        """Where a branch stands, since its last attempt there or since it came there."""
+        _, last = _beginnings(runs)
         since = last.get((branch.pk, branch.visit)) or branch.state_entered_at
-        rows.append(_standing(branch, since, *bar(since, None)))
-    rows.sort(key=lambda row: row.started or moment)
-    return Timeline(tuple(rows), hidden, span, frozenset(run.state for run in runs))
+        return _standing(branch, since, *self.bar(since, None))
+
+
+def _runs(execution: Execution) -> QuerySet[Any]:
+    # Adding 0 keeps PostgreSQL from walking the primary key of everybody's history to find this one's rows.
+    runs: QuerySet[Any] = (
+        StateRun.objects.filter(execution=execution.pk)
+        .alias(place=F("id") + 0)
+        .select_related("branch")
+        .defer("input", "output", "assigned", "branch__variables", "branch__item", "branch__previous")
+    )
+    return runs
+
+
+def _outside(execution: Execution) -> QuerySet[Any]:
+    """The attempts that belong to no item of a Map, oldest first."""
+    return _runs(execution).exclude(branch__body__contains="/*").order_by("place")
+
+
+def _map_of(body: str) -> str:
+    """The outermost Map around a list of states, such as ``Each/*``; "" outside of any."""
+    name, found, _ = body.partition("/*")
+    return name + found if found else ""
+
+
+def _maps(execution: Execution, ran: list[Any], scale: _Scale) -> list[Items]:
+    seen: dict[str, tuple[int, datetime, datetime]] = {}
+    for body, _, count, began, ended in ran:
+        if key := _map_of(body):
+            attempts, first, last = seen.get(key, (0, began, ended))
+            seen[key] = (attempts + count, min(first, began), max(last, ended))
+    if not seen:
+        return []
+    items = Branch.objects.filter(execution=execution.pk, body__in=seen).values_list("body", "status")
+    counts: dict[str, list[tuple[str, int]]] = {}
+    for body, status, count in items.annotate(Count("pk")).order_by("status"):
+        counts.setdefault(body, []).append((status, count))
+    return [
+        Items(key, key.removesuffix("/*"), tuple(counts.get(key, ())), attempts, began, *scale.bar(began, ended))
+        for key, (attempts, began, ended) in seen.items()
+    ]
+
+
+def _urgency() -> Case:
+    """What runs, what may, what waits, and last what only waits for the branches below it."""
+    order = (Q(status="running"), Q(status="ready"), ~Q(waiting_for="children"))
+    cases = [When(condition, then=Value(place)) for place, condition in enumerate(order)]
+    return Case(*cases, default=Value(len(order)), output_field=IntegerField())
+
+
+def _placed(execution: Execution, rows: list[Row]) -> list[Row]:
+    """With the whole place of what is inside a Map or Parallel."""
+    inside = {row.branch for row in rows if row.place}
+    places = places_of(execution.pk, inside) if inside else {}
+    return [replace(row, place=places[row.branch].whole) if row.branch in places else row for row in rows]
 
 
 def _beginnings(runs: Iterable[StateRun]) -> tuple[dict[int, datetime], dict[tuple[UUID, int], datetime]]:
@@ -102,17 +218,18 @@ def _ended(run: StateRun, began: datetime, left: float, width: float) -> Row:
     error: dict[str, Any] = secrets.mask(run.error) or {}
     return Row(
         state=run.state,
-        place=_place(run.branch),
+        place=run.branch.body,
         kind=run.activity or run.type,
         status=run.status,
         attempt=run.attempt,
         visit=run.visit,
         run_id=run.pk,
+        branch=run.branch_id,
         started=began,
         ended=run.ended_at,
         left=left,
         width=width,
-        note=str(error.get("message", "")),
+        note=plain(str(error.get("message", ""))),
         reused=run.reused,
     )
 
@@ -130,12 +247,13 @@ def _standing(branch: Branch, since: datetime | None, left: float, width: float)
     }
     return Row(
         state=branch.state,
-        place=_place(branch),
+        place=branch.body,
         kind=branch.activity,
         status=branch.status,
         attempt=branch.attempt,
         visit=branch.visit,
         run_id=None,
+        branch=branch.pk,
         started=since,
         ended=None,
         left=left,
@@ -143,10 +261,3 @@ def _standing(branch: Branch, since: datetime | None, left: float, width: float)
         note=words.get(branch.waiting_for, ""),
         wake_at=branch.wake_at,
     )
-
-
-def _place(branch: Branch) -> str:
-    """Where inside the workflow: "" at the top, ``Fan/left``, ``Each[3]``."""
-    if branch.body.endswith("*"):
-        return f"{branch.body.rstrip('*').rstrip('/')}[{branch.index}]"
-    return branch.body

@@ -24,6 +24,8 @@ urlpatterns = [
     path("ui/executions", executions.execution_list, name="executions"),
     path("ui/executions/<str:execution_id>", executions.execution_page, name="execution"),
     path("ui/executions/<str:execution_id>/runs/<int:run_id>", executions.run_details, name="run-details"),
+    path("ui/executions/<str:execution_id>/attempts", executions.attempts, name="attempts"),
+    path("ui/executions/<str:execution_id>/places", executions.places, name="places"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
     path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
     path("ui/<path:rest>", nothing_here),

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from workflows import secrets
 from workflows.spec.durations import format_duration
+from workflows.terminal_text import plain as without_sequences
 
 register = template.Library()
 
@@ -41,6 +42,12 @@ def status(value: str) -> SafeString:
     """Say a status by icon, word and colour."""
     symbol, tone = _LOOKS.get(value, ("circle", "idle"))
     return format_html('<span class="status tone-{}">{}{}</span>', tone, icon(symbol), value.replace("_", " "))
+
+
+@register.filter
+def plain(value: Any) -> str:
+    """Return what a program or a person wrote, without terminal control sequences."""
+    return without_sequences(str(value))
 
 
 @register.filter

@@ -2,6 +2,7 @@
 import { plain } from "./ansi.js";
 import { refresh } from "./live.js";
 import { LogLines } from "./log_lines.js";
+import { LogPlaces } from "./log_places.js";
 import { LogSource } from "./log_source.js";
 import { LogView } from "./log_view.js";
 
@@ -10,10 +11,11 @@ const STATES_EVERY = 700; // ms: states change faster than anybody reads
 
 const lines = new LogLines();
 const newest = new LogLines(); // of a long log, until all of it is here
-const view = new LogView(lines, { scroller: $("lines"), spacer: $("spacer"), pane: $("window"), choose });
+const places = new LogPlaces($("log").dataset.execution, () => view.changed());
+const view = new LogView(lines, { scroller: $("lines"), spacer: $("spacer"), pane: $("window"), choose, places });
 view.onFollow = setFollow;
 
-const progress = new Map(); // how far the activity of a state is, by its last word
+const progress = new Map(); // how far the activity of a branch is, by its last word
 let nextStates = null;
 let lastStates = 0;
 
@@ -41,8 +43,8 @@ const source = new LogSource($("log").dataset.execution, {
     view.lines = entries.length ? newest : lines;
     changed();
   },
-  progress({ nodeId, percent, message }) {
-    progress.set(nodeId, [percent, message]);
+  progress({ branch, nodeId, percent, message }) {
+    progress.set(`${branch} ${nodeId}`, [percent, message]);
     sayProgress();
   },
   changed: statesChanged,
@@ -56,7 +58,7 @@ const source = new LogSource($("log").dataset.execution, {
 
 function sayProgress() {
   for (const row of document.querySelectorAll(".standing[data-state]")) {
-    const [percent, message] = progress.get(row.dataset.state) ?? [];
+    const [percent, message] = progress.get(`${row.dataset.branch} ${row.dataset.state}`) ?? [];
     const meter = row.querySelector("progress");
     if (percent === undefined || !meter) continue;
     meter.hidden = false;
@@ -115,7 +117,7 @@ function setFollow(on) {
 function choose(line) {
   view.chosen = line.entry;
   const { timestamp, nodeId, level, event, fields, message } = line.entry;
-  $("line-facts").textContent = [timestamp, nodeId, level, event].filter(Boolean).join(" · ");
+  $("line-facts").textContent = [timestamp, places.of(line.entry.branch).whole, nodeId, level, event].filter(Boolean).join(" · ");
   $("line-text").textContent = fields ? `${plain(message)}\n\n${JSON.stringify(fields, null, 2)}` : plain(message);
   $("line-detail").hidden = false;
   setFollow(false);

@@ -6,8 +6,8 @@ const MARGIN = 12; // rows drawn beyond the edge
 const HIGHEST = 15000000; // pixels: browsers cut off what is higher
 
 export class LogView {
-  constructor(lines, { scroller, spacer, pane, choose }) {
-    Object.assign(this, { lines, scroller, spacer, pane, following: true, chosen: null, current: -1, first: -1, last: -1 });
+  constructor(lines, { scroller, spacer, pane, choose, places }) {
+    Object.assign(this, { lines, scroller, spacer, pane, places, following: true, chosen: null, current: -1, first: -1, last: -1 });
     this.measure();
     scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     new ResizeObserver(() => {
@@ -99,7 +99,10 @@ export class LogView {
     const text = cell("tx", "");
     const marks = this.lines.text && this.lines.lower(line).includes(this.lines.text) ? this.lines.text : "";
     for (const piece of pieces(line.text)) text.append(...styled(piece, marks));
-    row.append(cell("at", line.at.slice(11, 19)), cell("of", line.isFirst ? line.node : ""), cell("lv", line.isFirst ? LEVELS[line.level] : ""), text);
+    const { short, whole } = this.places.of(line.entry.branch);
+    const node = cell("of", line.isFirst ? `${line.node} ${short}`.trim() : "");
+    if (whole) node.title = `${whole}: ${line.node}`;
+    row.append(cell("at", line.at.slice(11, 19)), node, cell("lv", line.isFirst ? LEVELS[line.level] : ""), text);
     return row;
   }
 }

@@ -138,6 +138,7 @@ document.addEventListener("change", (event) => {
 // What a state did is fetched when somebody opens it.
 document.addEventListener("toggle", async (event) => {
   const details = event.target;
+  if (!details.open && details.dataset?.volatile !== undefined) delete details.dataset.loaded; // opened again, it may be more
   if (!details.open || !details.dataset?.load || details.dataset.loaded) return;
   details.dataset.loaded = "yes";
   const place = details.querySelector(".loaded");

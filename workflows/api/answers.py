@@ -81,6 +81,7 @@ class LogLine(ExecutionLog):
     """A line with its place."""
 
     cursor = text()
+    branch = serializers.UUIDField(required=False)
     fields_ = serializers.JSONField(required=False)
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:

@@ -28,7 +28,7 @@ from workflows.models import LogEntry, Role
 
 DEFAULT_LINES = 1000
 MAX_LINES = 10_000
-_COLUMNS = ("tx", "id", "node_id", "level", "event", "message", "fields", "logged_at")
+_COLUMNS = ("tx", "id", "branch_id", "node_id", "level", "event", "message", "fields", "logged_at")
 
 # Rows of transactions older than every one that still runs: nothing can appear before them any more.
 _IS_SETTLED = RawSQL("tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint", (), output_field=BooleanField())

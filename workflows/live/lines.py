@@ -46,6 +46,7 @@ class Entry(Protocol):
 
     tx: Any
     id: Any
+    branch_id: Any
     node_id: Any
     level: Any
     event: Any
@@ -55,7 +56,10 @@ class Entry(Protocol):
 
 
 def log_body(entry: Entry) -> dict[str, Any]:
-    """Return one line as ``{timestamp, nodeId, level, message, event?, fields?, cursor}``; fields are masked."""
+    """Return one line as ``{timestamp, nodeId, level, message, branch?, event?, fields?, cursor}``; fields are masked.
+
+    ``branch`` is the id that the states of the execution name: it tells the items of a Map apart.
+    """
     body = {
         "timestamp": rfc3339(entry.logged_at),
         "nodeId": entry.node_id,
@@ -63,6 +67,8 @@ def log_body(entry: Entry) -> dict[str, Any]:
         "message": entry.message,
         "cursor": f"{entry.tx}-{entry.id}",
     }
+    if entry.branch_id is not None:
+        body["branch"] = str(entry.branch_id)
     if entry.event:
         body["event"] = entry.event
     if entry.fields:
