@@ -1,14 +1,15 @@
 """Runs under names of the caller's own choosing, for clients that speak of workflow ids and run ids.
 
 Owns how such a name is kept: as the idempotency key of the newest run that has it; older runs have their own id behind
-it. So the database lets one run at a time have a name. Source: contract-rest-api 4.
+it. So the database lets one run at a time have a name. The caller's own idempotency key is kept, as a digest, at the
+head of the request hash. Source: contract-rest-api 4.
 """
 
 import re
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from canvas.saving import WorkflowNotFound
@@ -22,6 +23,7 @@ TASK_QUEUE: Final = "poimen-taskqueue"
 MAX_NAME_LENGTH: Final = 128
 TERMINATED: Final = "terminated"
 _KEY: Final = "gateway/{}/"
+_HALF: Final = 32  # digits of a request hash, of 64: first those of the key, then those of what was asked for
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f#/]+")
 
 STATUS: Final = {
@@ -63,13 +65,16 @@ def start_run(
     """Start a run called ``name``: of the spec in ``input["spec"]``, else of the saved workflow ``workflow_type``.
 
     Returns the run and whether it is new: with an ``idempotency_key`` the same request sent again gets the run of the
-    first, also after its end. Raises :class:`AlreadyRunning`, ``WorkflowNotFound``, ``NotValid``, ``SpecNotValid`` and
-    ``LimitExceeded``.
+    first, also after its end, and another one ``IdempotencyConflict``. Raises :class:`AlreadyRunning`,
+    ``WorkflowNotFound``, ``NotValid``, ``SpecNotValid`` and ``LimitExceeded`` too.
     """
     key = f"{_KEY.format(namespace)}{name}"
-    request_hash = checksum_of([idempotency_key, key, workflow_type, input]) if idempotency_key else ""
+    key_hash = checksum_of(["gateway", idempotency_key])[:_HALF] if idempotency_key else ""
+    request_hash = key_hash and key_hash + checksum_of([key, workflow_type, input])[:_HALF]
     with transaction.atomic():
-        if request_hash and (known := _started_by(customer, key, request_hash)) is not None:
+        if request_hash and (known := _started_by(customer, key_hash)) is not None:
+            if known.request_hash != request_hash:
+                raise IdempotencyConflict(f"the idempotency key was used for run {known.pk} with another request")
             return known, False
         current = Execution.objects.select_for_update().filter(customer=customer, idempotency_key=key).first()
         if current is not None:
@@ -86,18 +91,18 @@ def start_run(
         except IdempotencyConflict:  # somebody else was quicker
             is_new = False
         if not is_new:
-            if request_hash and (known := _started_by(customer, key, request_hash)) is not None:
-                return known, False
             raise AlreadyRunning(Execution.objects.get(customer=customer, idempotency_key=key))
         if request_hash:
             Execution.objects.filter(pk=run.pk).update(request_hash=request_hash)
     return run, True
 
 
-def _started_by(customer: Customer, key: str, request_hash: str) -> Execution | None:
-    """The run of that name, or one that had it before, that this very request started."""
-    rows = Execution.objects.filter(customer=customer, request_hash=request_hash)
-    return rows.filter(Q(idempotency_key=key) | Q(idempotency_key__startswith=f"{key}#")).first()
+def _started_by(customer: Customer, key_hash: str) -> Execution | None:
+    """The run that a request with that idempotency key started; one at a time may look, until it has committed."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{customer.pk}/{key_hash}",))
+    rows = Execution.objects.filter(customer=customer, idempotency_key__startswith="gateway/")
+    return rows.filter(request_hash__startswith=key_hash).order_by("created_at").first()
 
 
 def runs_of(customer: Customer, namespace: str) -> QuerySet[Execution]:

@@ -204,7 +204,7 @@ class Gateway(APIView):
     def start(self, access: Access, namespace: str, payload: dict[str, Any]) -> Response:
         """Start a run; 409 with the ``run_id`` of the one that is under way under that name.
 
-        With ``Idempotency-Key`` the same request sent again answers 200 with the run of the first.
+        With ``Idempotency-Key`` the same request sent again answers 200 with the run of the first, another one 409.
         """
         key = payload["idempotency_key"]
         name = payload["workflow_id"] or (f"key-{checksum_of(key)}" if key else str(uuid4()))

@@ -120,6 +120,53 @@ def test_a_start_sent_again_with_its_key_is_the_same_run_even_after_its_end(name
     assert Execution.objects.count() == 2
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.parametrize(
+    "other",
+    [{"workflow_id": "other"}, {"input": {"spec": WAITS | {"description": "new"}}}, {"workflow_type": "y"},
+     {"workflow_id": None}],
+)  # fmt: skip
+def test_a_key_that_was_used_starts_nothing_else(other: dict[str, Any], is_over: bool) -> None:
+    caller = Caller()
+    payload = {"workflow_id": "nightly", "workflow_type": "x", "input": {"spec": WAITS}}
+
+    def start(payload: dict[str, Any], **more: Any) -> Any:
+        sent = {key: value for key, value in payload.items() if value is not None}
+        body = {"action": "START_WORKFLOW", "payload": sent} | more
+        return caller.client.post("/workflow", body, format="json", headers={"Idempotency-Key": "k"})
+
+    first = start(payload).json()
+    if is_over:
+        caller.ask("CANCEL_WORKFLOW", {"workflow_id": "nightly"})
+    for refused in (start(payload | other), start(payload, namespace="other")):
+        assert refused.status_code == 409, refused.json()
+        said = refused.json()["error"]
+        assert said == f"the idempotency key was used for run {first['run_id']} with another request."
+    assert start(payload).json() == first
+    assert Execution.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_ten_starts_with_one_key_at_once_one_wins_whatever_they_ask_for() -> None:
+    caller = Caller()
+    codes: list[int] = []
+
+    def start(number: int) -> None:
+        payload = {"workflow_id": f"run-{number % 5}", "workflow_type": "x", "input": {"spec": ECHO}}
+        body = {"action": "START_WORKFLOW", "payload": payload}
+        codes.append(caller.client.post("/workflow", body, format="json", headers={"Idempotency-Key": "k"}).status_code)
+        connection.close()
+
+    threads = [threading.Thread(target=start, args=(number,)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(codes) == [200, 201] + [409] * 8
+    assert Execution.objects.count() == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_ten_starts_of_one_name_at_once_one_wins() -> None:
     caller = Caller()
