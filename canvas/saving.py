@@ -97,12 +97,19 @@ def update_workflow(
         return _write(workflow, customer, wanted, by)
 
 
-def delete_workflow(workflow_id: UUID, customer: Customer, *, by: str | None = None) -> None:
-    """Delete the workflow with its versions and relations; executions stay, without it. Raises WorkflowNotFound."""
+def delete_workflow(
+    workflow_id: UUID, customer: Customer, *, expected_version: int | None = None, by: str | None = None
+) -> None:
+    """Delete the workflow with its versions and relations; executions stay, without it.
+
+    Raises :class:`WorkflowNotFound`, and :class:`VersionConflict` if ``expected_version`` is not the current one.
+    """
     with transaction.atomic():
         workflow = Workflow.objects.select_for_update().filter(pk=workflow_id, customer=customer).first()
         if workflow is None:
             raise WorkflowNotFound(str(workflow_id))
+        if expected_version is not None and workflow.version != expected_version:
+            raise VersionConflict(workflow.version)
         workflow.delete()
         _audit("deleted", workflow_id, workflow, by)
 

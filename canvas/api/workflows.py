@@ -124,11 +124,13 @@ class WorkflowDetail(APIView):
         """As ``PUT``, which takes a part of the workflow already."""
         return self.put(request, workflow_id)
 
-    @documented("deleteWorkflow", {204: None}, refusals=[404], tag="workflows")
+    @documented("deleteWorkflow", {204: None}, headers=[IF_MATCH], refusals=[404, 409], tag="workflows")
     def delete(self, request: Request, workflow_id: str) -> Response:
-        """Delete the workflow with its versions; its executions stay."""
+        """Delete the workflow with its versions; its executions stay. 409 if ``If-Match`` is not the current ETag."""
+        pk = workflow_id_in(workflow_id)
+        expected = _expected_version(request, None)
         with answered():
-            delete_workflow(workflow_id_in(workflow_id), customer_of(request))
+            delete_workflow(pk, customer_of(request), expected_version=expected)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -197,10 +199,10 @@ def _answer(version: WorkflowVersion, code: int) -> Response:
 
 def _expected_version(request: Request, in_body: object) -> int | None:
     """Return the version that the request says it changes; raises ``ParseError`` for what is no version."""
-    header = request.headers.get("If-Match", "").strip()
+    header = request.headers.get("If-Match", "*").strip()
     if in_body is not None and (not isinstance(in_body, int) or isinstance(in_body, bool)):
         raise refused_field("version", "expected a whole number, the version that the change was made on")
-    if not header or header == "*":
+    if header == "*":
         return in_body
     text = header.removeprefix("W/").strip('"')
     if not text.isdecimal() or len(text) > 9:

@@ -37,6 +37,33 @@ def test_a_put_changes_what_it_gives_and_keeps_the_rest() -> None:
     ]
 
 
+def test_what_somebody_else_has_saved_is_not_deleted_unseen() -> None:
+    ann = client()
+    path = f"/workflows/{saved(ann)['id']}"
+    seen = ann.get(path).headers["ETag"]
+    assert ann.put(path, {"name": "newer"}, format="json").status_code == 200
+    refused = ann.delete(path, headers={"If-Match": seen})
+    assert refused.status_code == 409
+    assert refused.json()["details"] == {"version": 2}
+    assert ann.get(path).json()["name"] == "newer"
+    assert ann.delete(path, headers={"If-Match": '"2"'}).status_code == 204
+    assert ann.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("etag", ["", "  ", "newest", '"-1"', '"1", "2"'])
+def test_an_if_match_that_names_no_version_is_refused(etag: str) -> None:
+    ann = client()
+    path = f"/workflows/{saved(ann)['id']}"
+    for refused in (
+        ann.put(path, {"name": "new"}, format="json", headers={"If-Match": etag}),
+        ann.patch(path, {"name": "new"}, format="json", headers={"If-Match": etag}),
+        ann.delete(path, headers={"If-Match": etag}),
+    ):
+        assert refused.status_code == 400
+        assert "If-Match: expected the ETag" in refused.json()["error"]
+    assert ann.put(path, {"name": "new"}, format="json", headers={"If-Match": "*"}).status_code == 200
+
+
 def test_what_was_read_can_be_sent_back_whole() -> None:
     ann = client()
     body = ann.get(f"/workflows/{saved(ann)['id']}").json()
