@@ -4,7 +4,6 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,6 @@ from workflows.tests.pumping import (
     story,
     task,
 )
-
-
-@pytest.fixture
-def misbehaving() -> Iterator[None]:
-    with engine_activities.registered():
-        yield
 
 
 def spec(*states: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -44,7 +44,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run clusters, one after another if one falls silent."""
         self._stopping = False
+        self._problem = ""
         self._id = new_id()
+        log.info("the cluster connects to the database")
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what its processes leave behind is collected here
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
@@ -58,9 +60,13 @@ class Command(BaseCommand):
         control_block.ask_stop()
 
     def _run_cluster(self) -> None:
+        told = ""
         while not self._beat():  # a cluster cannot start without the database
             if self._stopping:
                 return
+            if self._problem != told:
+                log.warning("the cluster waits for the database (%s)", self._problem)
+                told = self._problem
             time.sleep(0.5)
         control_block.create()
         # Before the fork: what writing a line takes is then loaded for every worker.
@@ -110,7 +116,8 @@ class Command(BaseCommand):
         try:
             with direct_connection() as connection:
                 presence.sign_in(connection, self._id, ProcessKind.CLUSTER, workers=settings.POIMEN_WORKERS)
-        except psycopg.Error:
+        except psycopg.Error as error:
+            self._problem = str(error).strip().partition("\n")[0]
             return False
         return True
 
