@@ -11,7 +11,7 @@ from poimen_site.pages.figures import FAILED, ended_by_day, open_counts
 from poimen_site.pages.gates import open_gates
 from poimen_site.pages.visitor import Visitor, draw, page
 from workflows.api.executions import current_states_of, executions_of
-from workflows.models import Process, ProcessKind, Workflow
+from workflows.models import Process, ProcessKind, Role, Workflow
 
 SHOWN = 6  # rows of each list
 GATES_SHOWN = 50
@@ -43,6 +43,7 @@ def home(request: HttpRequest, visitor: Visitor) -> HttpResponseBase:
         "failed": failed.defer("output")[:SHOWN],
         "has_workflows": Workflow.objects.filter(customer=visitor.customer).exists(),
         "silent": _silent(now),
+        "may_save": visitor.may(Role.EDITOR),
     }
     return draw(request, visitor, "ui/home.html", context)
 

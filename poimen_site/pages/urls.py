@@ -1,7 +1,10 @@
 """The paths of the pages: home, and everything else under ``/ui/`` since the bare paths belong to REST."""
 
+from urllib.parse import quote
+
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import path
 
 from poimen_site.pages import executions, home, signing, workflows
@@ -9,8 +12,13 @@ from poimen_site.pages.visitor import Visitor, page
 
 
 @page
-def nothing_here(request: HttpRequest, visitor: Visitor, rest: str) -> HttpResponseBase:
-    """Any other address below ``/ui/``."""
+def nothing_here(request: HttpRequest, visitor: Visitor, rest: str = "") -> HttpResponseBase:
+    """Any other address below ``/ui/``; one that ends in a slash leads to the same without it."""
+    if not rest.strip("/"):
+        return redirect("home", permanent=True)
+    if rest.endswith("/"):
+        query = request.META.get("QUERY_STRING", "")
+        return redirect(f"/ui/{quote(rest.strip('/'))}{f'?{query}' if query else ''}", permanent=True)
     raise Http404("There is no such page")
 
 
@@ -28,5 +36,7 @@ urlpatterns = [
     path("ui/executions/<str:execution_id>/places", executions.places, name="places"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
     path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
+    path("ui", nothing_here),
+    path("ui/", nothing_here),
     path("ui/<path:rest>", nothing_here),
 ]

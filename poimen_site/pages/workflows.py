@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from canvas.problems import is_blocking
 from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
 from workflows.api.executions import executions_of
-from workflows.models import Execution, Workflow, WorkflowStatus, WorkflowVersion
+from workflows.models import Execution, Role, Workflow, WorkflowStatus, WorkflowVersion
 
 PAGE = 25
 RUNS_SHOWN = 10
@@ -46,6 +46,7 @@ def workflow_list(request: HttpRequest, visitor: Visitor) -> HttpResponseBase:
         "pages": pages,
         "wanted": wanted,
         "is_filtered": any(wanted.values()),
+        "may_save": visitor.may(Role.EDITOR),
         "choices": WorkflowStatus.choices,
     }
     return draw(request, visitor, "ui/workflows.html", context)

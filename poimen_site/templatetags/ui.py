@@ -17,6 +17,7 @@ register = template.Library()
 
 MOST_TEXT = 50_000
 NOTHING = "–"
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 # Which symbol of static/ui/icons.svg stands for a status, and which of the five tones it has.
 _LOOKS = {
@@ -84,15 +85,20 @@ def _time(tag: str, at: datetime, shown: str) -> SafeString:
 
 
 def relative(age: timedelta) -> str:
-    """Return ``just now``, ``5 min ago``, ``in 3 h``: one unit, rounded down."""
+    """Return ``just now``, ``5 min ago``, ``in 1 h 29 min``: what is past in one unit, what is ahead in two."""
     seconds = int(abs(age.total_seconds()))
     if seconds < 5:
         return "just now"
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        if seconds >= size:
-            text = f"{seconds // size} {unit}"
-            break
-    return f"{text} ago" if age > timedelta(0) else f"in {text}"
+    place = next(place for place, (size, _) in enumerate(_UNITS) if seconds >= size)
+    size, unit = _UNITS[place]
+    text = f"{seconds // size} {unit}"
+    if age > timedelta(0):
+        return f"{text} ago"
+    if seconds >= 3600:  # minutes matter to a person who must decide within two hours; seconds to nobody
+        size, unit = _UNITS[place + 1]
+        rest = seconds % _UNITS[place][0] // size
+        text += f" {rest} {unit}" if rest else ""
+    return f"in {text}"
 
 
 @register.simple_tag

@@ -325,9 +325,10 @@ def test_no_page_is_wider_than_a_narrow_window(page: Page, site: Site, width: in
             assert box["x"] + box["width"] <= width, path
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     page.goto(f"/ui/executions/{run}")
-    message = says(page, "Say succeeded").locator(".tx").bounding_box()
-    assert message is not None
-    assert message["width"] >= (300 if width == 390 else 100)
+    message = says(page, "Say succeeded").locator(".tx")
+    expect(message).to_be_visible(timeout=PATIENCE)
+    # Rows are drawn anew as lines come, so one may go while it is measured.
+    until(lambda: (message.bounding_box() or {"width": 0})["width"] >= (300 if width == 390 else 100), 20)
     page.locator(".top .menu summary").click()
     page.locator("#sign-out").click()  # what is clipped cannot be clicked
     expect(page).to_have_url(re.compile("/ui/sign-in"))

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from canvas.tests.asking import saved
 from canvas.tests.drawing import node
 from poimen_site.pages.urls import urlpatterns
+from poimen_site.templatetags.ui import relative
 from workflows.models import Execution, LogEntry, Membership, Role
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.test_approvals import gate
@@ -248,7 +249,43 @@ def test_an_empty_home_says_what_to_do_next() -> None:
     page = text(visitor(), "/")
     assert "no workflow yet" in page
     assert "No run has ended yet" in page
-    assert "Nothing has run yet" in text(visitor(), "/ui/executions")
+    for path in ("/", "/ui/workflows", "/ui/executions"):  # a viewer is not told to do what viewers may not
+        body = text(visitor(), path)
+        assert "POST /workflows" not in body
+        assert "Choose a workflow" not in body
+    assert "Choose a workflow" in text(visitor(Role.OPERATOR), "/ui/executions")
+    assert "POST /workflows" in text(visitor(Role.EDITOR), "/")
+    assert "POST /workflows" in text(visitor(Role.EDITOR), "/ui/workflows")
+
+
+def test_an_address_with_a_slash_leads_to_the_page_without_it() -> None:
+    client = visitor()
+    for path, reached in (
+        ("/ui/", "/"),
+        ("/ui", "/"),
+        ("/ui/executions/?status=failed", "/ui/executions?status=failed"),
+        ("/ui///evil.example/", "/ui/evil.example"),
+    ):
+        answer = client.get(path)
+        assert (answer.status_code, answer["Location"]) == (301, reached), path
+
+
+def test_an_unknown_address_is_a_page_for_browsers_and_json_for_programs() -> None:
+    accepted = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    page = Client().get("/nosuch", headers={"accept": accepted})
+    assert (page.status_code, page["Content-Type"]) == (404, "text/html; charset=utf-8")
+    for accept in ("*/*", "application/json"):
+        answer = Client().get("/nosuch", headers={"accept": accept})
+        assert (answer.status_code, answer.json()) == (404, {"error": "Not found"})
+
+
+@pytest.mark.parametrize(
+    "seconds, said",
+    [(0, "just now"), (-5399, "in 1 h 29 min"), (-6660, "in 1 h 51 min"), (-7200, "in 2 h"), (-93600, "in 1 d 2 h"),
+     (-90, "in 1 min"), (5399, "1 h ago")],
+)  # fmt: skip
+def test_what_is_ahead_is_said_to_the_minute(seconds: int, said: str) -> None:
+    assert relative(timedelta(seconds=seconds)) == said
 
 
 def test_a_workflow_offers_its_inputs() -> None:

@@ -29,9 +29,14 @@ const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 function relative(seconds) {
   const size = Math.floor(Math.abs(seconds));
   if (size < 5) return "just now";
-  const [unit, name] = UNITS.find(([length]) => size >= length);
+  const place = UNITS.findIndex(([length]) => size >= length);
+  const [unit, name] = UNITS[place];
   const text = `${Math.floor(size / unit)} ${name}`;
-  return seconds > 0 ? `${text} ago` : `in ${text}`;
+  if (seconds > 0) return `${text} ago`;
+  if (unit < 3600) return `in ${text}`;
+  const [smaller, of] = UNITS[place + 1]; // what is ahead in two units: an hour and a half is no hour
+  const rest = Math.floor((size % unit) / smaller);
+  return rest ? `in ${text} ${rest} ${of}` : `in ${text}`;
 }
 
 function span(seconds) {
