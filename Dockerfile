@@ -16,7 +16,7 @@ COPY . .
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     ENVIRONMENT=production HOST=0.0.0.0 PORT=8080 POIMEN_HOME=/var/lib/poimen
 # The key serves this one command; it is in no file and no layer's environment.
-RUN POIMEN_SECRET_KEY=unused-while-building POIMEN_HOME=/tmp/home DATABASE_URL=postgresql://nobody@localhost/none \
+RUN POIMEN_SECRET_KEY=unused-while-building-the-image-which-starts-nothing-with-it POIMEN_HOME=/tmp/home DATABASE_URL=postgresql://nobody@localhost/none \
     python manage.py collectstatic --noinput -v 0
 USER 10001
 VOLUME /var/lib/poimen

@@ -7,6 +7,17 @@ from pathlib import Path
 from poimen_site.environment import SettingError
 
 FILE_NAME = "secret-key"
+LEAST_LENGTH, LEAST_DIFFERENT = 50, 5  # characters; what Django's check security.W009 asks for
+
+
+def check_strength(setting: str, key: str) -> None:
+    """Raise ``SettingError`` for a key that could be guessed; it does not repeat the key."""
+    if len(key) < LEAST_LENGTH or len(set(key)) < LEAST_DIFFERENT:
+        raise SettingError(
+            f"ENVIRONMENT=production refuses this {setting}: it has {len(key)} characters, {len(set(key))} of them "
+            f"different; expected a random text of at least {LEAST_LENGTH}. "
+            'Make one with: python -c "import secrets; print(secrets.token_urlsafe(64))"'
+        )
 
 
 def load_or_create_secret_key(home: Path) -> str:

@@ -17,7 +17,7 @@ from poimen_site.environment import (
     is_origin,
     is_origin_or_any,
 )
-from poimen_site.secret_key import load_or_create_secret_key
+from poimen_site.secret_key import check_strength, load_or_create_secret_key
 from poimen_site.token_issuer import token_issuer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -55,6 +55,11 @@ if ENVIRONMENT == "production":
     if "*" in ALLOWED_HOSTS:
         raise SettingError(
             "ENVIRONMENT=production refuses POIMEN_ALLOWED_HOSTS=*: list the host names that clients use."
+        )
+    check_strength("POIMEN_SECRET_KEY", _secret_key)
+    if "*" in POIMEN_CORS_ORIGINS:
+        raise SettingError(
+            "ENVIRONMENT=production refuses POIMEN_CORS_ORIGINS=*: list the origins whose pages may call the API."
         )
 SECRET_KEY = _secret_key or load_or_create_secret_key(POIMEN_HOME)
 # Keys that came before: what they signed or encrypted is still read, nothing new is.
@@ -262,6 +267,10 @@ POIMEN_LEASE_SECONDS = env.number("POIMEN_LEASE_SECONDS", default=10.0, least=1.
 POIMEN_RETENTION_DAYS = env.whole_number("POIMEN_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
 POIMEN_AUTO_APPROVE = env.switch("POIMEN_AUTO_APPROVE", default=False) and ENVIRONMENT != "production"
 POIMEN_TEST_ACTIVITIES = env.switch("POIMEN_TEST_ACTIVITIES", default=False)
+if POIMEN_TEST_ACTIVITIES and ENVIRONMENT == "production":
+    raise SettingError(
+        "ENVIRONMENT=production refuses POIMEN_TEST_ACTIVITIES: its activities fail, hang and resist on purpose."
+    )
 
 # Where activities may read and reach (contract-activities 16).
 POIMEN_REPO_ROOTS = env.directories("POIMEN_REPO_ROOTS", default=[BASE_DIR, POIMEN_HOME])

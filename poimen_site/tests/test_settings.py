@@ -29,15 +29,24 @@ def test_the_table_names_exactly_the_settings_there_are() -> None:
     assert documented_settings() == read
 
 
+KEY = "a text that is long, and as random as the next one: 8f2k"
+SAFE = {"POIMEN_SECRET_KEY": KEY, "POIMEN_ALLOWED_HOSTS": "poimen.example.org"}
+
+
 @pytest.mark.parametrize(
     "environment, complaint",
     [
         ({}, "POIMEN_SECRET_KEY"),
-        ({"POIMEN_SECRET_KEY": "long and random", "POIMEN_ALLOWED_HOSTS": "*"}, "POIMEN_ALLOWED_HOSTS"),
-        ({"POIMEN_SECRET_KEY": "long and random", "POIMEN_ALLOWED_HOSTS": "poimen.example.org"}, ""),
+        (SAFE | {"POIMEN_SECRET_KEY": KEY[:49]}, "refuses this POIMEN_SECRET_KEY: it has 49 characters"),
+        (SAFE | {"POIMEN_SECRET_KEY": "abcd" * 20}, "80 characters, 4 of them different; expected a random text"),
+        (SAFE | {"POIMEN_ALLOWED_HOSTS": "*"}, "POIMEN_ALLOWED_HOSTS"),
+        (SAFE | {"POIMEN_CORS_ORIGINS": "https://a.example.org, *"}, "refuses POIMEN_CORS_ORIGINS=*"),
+        (SAFE | {"POIMEN_TEST_ACTIVITIES": "on"}, "refuses POIMEN_TEST_ACTIVITIES"),
+        (SAFE | {"POIMEN_SECRET_KEY": KEY[:50], "POIMEN_CORS_ORIGINS": "https://a.example.org"}, ""),
+        (SAFE | {"POIMEN_TEST_ACTIVITIES": "off"}, ""),
     ],
 )
-def test_production_wants_a_key_and_host_names(environment: dict[str, str], complaint: str, tmp_path: Path) -> None:
+def test_production_refuses_what_is_unsafe(environment: dict[str, str], complaint: str, tmp_path: Path) -> None:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POIMEN", "DJANGO"))}
     done = subprocess.run(
         [sys.executable, "-c", "import poimen_site.settings"],
@@ -48,4 +57,5 @@ def test_production_wants_a_key_and_host_names(environment: dict[str, str], comp
     )
     assert (done.returncode != 0) == bool(complaint)
     assert complaint in done.stderr
+    assert environment.get("POIMEN_SECRET_KEY", "none given") not in done.stderr
     assert not list(tmp_path.iterdir())  # nor does it make up a key of its own
