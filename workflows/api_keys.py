@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from workflows import audit
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
@@ -23,6 +23,10 @@ USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 class KeyRefused(Exception):
     """The key opens nothing; the message says why."""
+
+
+class RoleRefused(ValueError):
+    """The key would have a role that its user has not; the message says which one the user has."""
 
 
 class KeyHolder(AnonymousUser):
@@ -57,7 +61,15 @@ def create_key(
     expires_at: datetime | None = None,
     by: str = "",
 ) -> tuple[ApiKey, str]:
-    """Make a key; returns its row and its text, which is known at this moment only."""
+    """Make a key; returns its row and its text, which is known at this moment only.
+
+    Raises :class:`RoleRefused` for a role above the one that ``user`` has at the customer.
+    """
+    if user is not None and not user.is_superuser:
+        membership = Membership.objects.filter(user=user, customer=customer).first()
+        if membership is None or not Role(membership.role).covers(role):
+            has = f"their role is {membership.role}" if membership is not None else "they are no member"
+            raise RoleRefused(f"{user.get_username()} may not do as much as {role}: {has}")
     text = KEY_START + random.token_urlsafe(32)
     with transaction.atomic():
         key = ApiKey.objects.create(
@@ -85,13 +97,8 @@ def recognise(text: str) -> ApiKey:
 
     Notes the use, at most once a minute. Raises :class:`KeyRefused`.
     """
-    membership = Membership.objects.filter(user=OuterRef("user"), customer=OuterRef("customer"))
-    key = (
-        ApiKey.objects.select_related("customer", "user")
-        .annotate(member_role=Subquery(membership.values("role")[:1]))
-        .filter(digest=digest_of(text))
-        .first()
-    )
+    keys = with_member_role(ApiKey.objects.select_related("customer", "user"))
+    key: ApiKey | None = keys.filter(digest=digest_of(text)).first()
     now = datetime.now(UTC)
     if key is None:
         raise KeyRefused("this API key is unknown")
@@ -102,7 +109,7 @@ def recognise(text: str) -> ApiKey:
     if key.user is not None:
         if not key.user.is_active:
             raise KeyRefused("the user of this API key is inactive")
-        if key.member_role is None and not key.user.is_superuser:
+        if getattr(key, "member_role", None) is None and not key.user.is_superuser:
             raise KeyRefused("the user of this API key is no member of its customer any more")
     if key.last_used_at is None or key.last_used_at <= now - USE_IS_NOTED_EVERY:
         is_due = Q(last_used_at=None) | Q(last_used_at__lte=now - USE_IS_NOTED_EVERY)
@@ -110,8 +117,14 @@ def recognise(text: str) -> ApiKey:
     return key
 
 
+def with_member_role(keys: QuerySet[ApiKey]) -> QuerySet[Any]:
+    """Return the keys with their users' roles at their customers (``member_role``), which :func:`role_of` needs."""
+    membership = Membership.objects.filter(user=OuterRef("user"), customer=OuterRef("customer"))
+    return keys.annotate(member_role=Subquery(membership.values("role")[:1]))
+
+
 def role_of(key: ApiKey) -> Role:
-    """Return the role a recognised key acts in: its own, or its user's if that one's is less."""
+    """Return the role in which a key of :func:`with_member_role` acts: its own, or its user's if that one's is less."""
     own, persons = Role(key.role), getattr(key, "member_role", None)
     if key.user is None or key.user.is_superuser or persons is None or Role(persons).covers(own):
         return own

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 
 from workflows.admin import display
 from workflows.admin.scoping import ScopedAdmin, user_of
-from workflows.api_keys import create_key, revoke
+from workflows.api_keys import RoleRefused, create_key, revoke, role_of, with_member_role
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
 
 
@@ -68,13 +68,32 @@ class KeyForm(forms.Form):
         return cleaned
 
 
+def _made(form: KeyForm, *, by: str) -> tuple[ApiKey, str] | None:
+    """The key that a valid form asks for, with its text; None, with the error in the form, if it cannot be made."""
+    wanted = form.cleaned_data
+    try:
+        return create_key(
+            wanted["customer"],
+            name=wanted["name"],
+            scopes=set(map(Scope, wanted["scopes"])),
+            role=Role(wanted["role"]),
+            user=wanted["user"],
+            expires_at=wanted["expires_at"],
+            by=by,
+        )
+    except RoleRefused as refused:
+        form.add_error("role", str(refused))
+        return None
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(ScopedAdmin):
     """Keys of a customer's programs, for its admins."""
 
     view_role = add_role = Role.ADMIN
     list_title = "API keys"
-    list_display = ("name", "start", "standing", "customer", "acts_as", "role", "scopes_text", "last_used", "expiry")
+    empty_hint = "There is no key yet. Programs sign in with one: make a key, and copy its text, which is shown once."
+    list_display = ("name", "start", "standing", "customer", "acts_as", "acts_in", "scopes_text", "last_used", "expiry")
     list_select_related = ("customer", "user")
     ordering = ("-created_at",)
     search_fields = ("name",)
@@ -82,8 +101,8 @@ class ApiKeyAdmin(ScopedAdmin):
     text_search = "name__icontains"
     actions = ("revoke_selected",)
     fields = (
-        "name", "start", "standing", "customer", "acts_as", "role", "scopes_text", "last_used", "expiry", "created_by",
-        "created", "revoked",
+        "name", "start", "standing", "customer", "acts_as", "acts_in", "scopes_text", "last_used", "expiry",
+        "created_by", "created", "revoked",
     )  # fmt: skip
     readonly_fields = fields
 
@@ -102,24 +121,20 @@ class ApiKeyAdmin(ScopedAdmin):
             customers = customers.filter(pk__in=self.customers_where(request, Role.ADMIN))
         form = KeyForm(request.POST if request.method == "POST" else None, customers=customers)
         context = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media + form.media}
-        if not form.is_valid():
+        made = _made(form, by=user_of(request).get_username()) if form.is_valid() else None
+        if made is None:
             context |= {"title": "Make an API key", "form": form, "verb": "Make it", "rows": []}
             return TemplateResponse(request, "admin/workflows/ask.html", context)
-        wanted = form.cleaned_data
-        key, text = create_key(
-            wanted["customer"],
-            name=wanted["name"],
-            scopes=set(map(Scope, wanted["scopes"])),
-            role=Role(wanted["role"]),
-            user=wanted["user"],
-            expires_at=wanted["expires_at"],
-            by=user_of(request).get_username(),
-        )
+        key, text = made
         self.log_addition(request, key, "Made")
         context |= {"title": "The key is made", "key": key, "text": text}
         response = TemplateResponse(request, "admin/workflows/apikey/made.html", context)
         response["Cache-Control"] = "no-store"
         return response
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Load the roles of the persons along."""
+        return with_member_role(super().get_queryset(request))
 
     def has_revoke_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whether the user may revoke; Django asks this for the action below."""
@@ -153,6 +168,11 @@ class ApiKeyAdmin(ScopedAdmin):
     def acts_as(self, key: ApiKey) -> str:
         """The person whose acts these are."""
         return key.user.get_username() if key.user else "itself"
+
+    @admin.display(description="role")
+    def acts_in(self, key: ApiKey) -> str:
+        """The role in which it acts: never a higher one than its person's."""
+        return role_of(key).label
 
     @admin.display(description="may be used to")
     def scopes_text(self, key: ApiKey) -> str:

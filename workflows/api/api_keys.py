@@ -17,7 +17,7 @@ from workflows.api.answers import ApiKeyAnswer, NewApiKey
 from workflows.api.documentation import documented
 from workflows.api.requests import Ordering, Page, Query, Strict, Text, checked, id_in_path, not_found, paged, selected
 from workflows.api.timestamps import rfc3339
-from workflows.api_keys import create_key, revoke
+from workflows.api_keys import RoleRefused, create_key, revoke, role_of, with_member_role
 from workflows.models import ApiKey, Membership, Role, Scope
 
 API_KEY = "API key"
@@ -54,13 +54,13 @@ class KeyQuery(Page):
 
 
 def key_body(key: ApiKey) -> dict[str, Any]:
-    """Return a key as JSON, without what would open anything; its user must be loaded."""
+    """Return a key as JSON, without what would open anything; its user and that one's role must be loaded."""
     return {
         "id": str(key.pk),
         "name": key.name,
         "prefix": key.prefix,
         "user": key.user.get_username() if key.user else None,
-        "role": key.role,
+        "role": role_of(key).value,
         "scopes": list(key.scopes),
         "status": _status_of(key),
         "createdAt": rfc3339(key.created_at),
@@ -80,7 +80,8 @@ class ApiKeyList(APIView):
     def get(self, request: Request) -> Response:
         """Answer a page of keys, the newest first; the total is in ``X-Total-Count``."""
         query = checked(KeyQuery, request.query_params)
-        rows = selected(KeyQuery, query, ApiKey.objects.filter(customer=customer_of(request)).select_related("user"))
+        keys = with_member_role(ApiKey.objects.filter(customer=customer_of(request)).select_related("user"))
+        rows = selected(KeyQuery, query, keys)
         now = datetime.now(UTC)
         match query.get("status"):
             case "active":
@@ -89,8 +90,8 @@ class ApiKeyList(APIView):
                 rows = rows.filter(revoked_at=None, expires_at__lte=now)
             case "revoked":
                 rows = rows.filter(revoked_at__isnull=False)
-        keys, response = paged(query, rows)
-        response.data = [key_body(key) for key in keys]
+        found, response = paged(query, rows)
+        response.data = [key_body(key) for key in found]
         return response
 
     @documented("createApiKey", {201: NewApiKey}, body=KeyBody, tag="API keys")
@@ -98,15 +99,19 @@ class ApiKeyList(APIView):
         """Make a key with ``{name, scopes, role?, user?, expiresAt?}``; ``key`` in the answer is shown this once."""
         wanted = checked(KeyBody, request.data)
         access = access_of(request)
-        key, text = create_key(
-            access.customer,
-            name=wanted["name"],
-            scopes=set(map(Scope, wanted["scopes"])),
-            role=Role(wanted["role"]),
-            user=_member(wanted["user"], access.customer.pk),
-            expires_at=wanted["expiresAt"],
-            by=access.actor,
-        )
+        user = _member(wanted["user"], access.customer.pk)
+        try:
+            key, text = create_key(
+                access.customer,
+                name=wanted["name"],
+                scopes=set(map(Scope, wanted["scopes"])),
+                role=Role(wanted["role"]),
+                user=user,
+                expires_at=wanted["expiresAt"],
+                by=access.actor,
+            )
+        except RoleRefused as refused:
+            raise serializers.ValidationError({"role": str(refused)}) from None
         return Response(key_body(key) | {"key": text}, status=status.HTTP_201_CREATED)
 
 
@@ -130,7 +135,7 @@ class ApiKeyDetail(APIView):
 
 def _own_key(request: Request, key_id: str) -> ApiKey:
     rows = ApiKey.objects.filter(pk=id_in_path(key_id, API_KEY), customer=customer_of(request))
-    key = rows.select_related("user").first()
+    key: ApiKey | None = with_member_role(rows.select_related("user")).first()
     if key is None:
         raise not_found(API_KEY)
     return key

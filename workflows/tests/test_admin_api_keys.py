@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from workflows.api_keys import create_key
-from workflows.models import ApiKey, AuditRecord, Role, Scope
+from workflows.models import ApiKey, AuditRecord, Membership, Role, Scope
 from workflows.tests.people import customer, member
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +73,20 @@ def test_they_are_called_what_they_are() -> None:
     content = as_(Role.ADMIN).get(KEYS).content.decode()
     assert "API key" in content
     assert "Api key" not in content
+
+
+def test_a_key_is_listed_in_the_role_in_which_it_acts_and_not_made_above_it() -> None:
+    ann = as_(Role.ADMIN, "ann")
+    vic = member(customer(), Role.OPERATOR, "vic")
+    assert "vic may not do as much as admin: their role is operator" in made_with(ann, username="vic", role="admin")
+    assert not ApiKey.objects.exists()
+    assert 'id="key-text"' in made_with(ann, username="vic", role="operator")
+    key = ApiKey.objects.get()
+    Membership.objects.filter(user=vic).update(role=Role.VIEWER)
+    for page in (KEYS, f"{KEYS}{key.pk}/change/"):
+        content = ann.get(page).content.decode()
+        assert "Viewer" in content, page
+        assert "Operator" not in content, page
 
 
 def test_wrong_fields_are_named() -> None:

@@ -100,6 +100,18 @@ def test_a_scope_allows_its_share_only(scope: Scope) -> None:
             assert f"scope {needed.value}" in answer.json()["error"]
 
 
+def test_no_key_is_made_above_the_role_of_its_user() -> None:
+    admin = signed_in(member(customer(), Role.ADMIN, "ann"))
+    member(customer(), Role.VIEWER, "vic")
+    body = {"name": "x", "scopes": ["read"], "user": "vic"}
+    refused = admin.post("/api-keys", body | {"role": "admin"}, format="json")
+    assert refused.status_code == 400
+    assert refused.json()["details"] == {"role": "vic may not do as much as admin: their role is viewer"}
+    assert not ApiKey.objects.exists()
+    assert admin.post("/api-keys", body | {"role": "viewer"}, format="json").status_code == 201
+    assert admin.post("/api-keys", body | {"role": "admin", "user": "ann"}, format="json").status_code == 201
+
+
 def test_a_key_is_bound_by_its_role_and_by_the_person_it_acts_for() -> None:
     _, text = key_of(role=Role.VIEWER)
     answer = with_key(text).post("/workflows", {"name": "x"}, format="json")
@@ -107,11 +119,14 @@ def test_a_key_is_bound_by_its_role_and_by_the_person_it_acts_for() -> None:
     assert "role editor" in answer.json()["error"]
 
     user = member(customer(), Role.OPERATOR)
-    _, text = key_of(role=Role.ADMIN, user=user)
+    key, text = key_of(role=Role.OPERATOR, user=user)
     client = with_key(text)
     assert client.post("/workflows", {"name": "x"}, format="json").json()["createdBy"] == user.username
     Membership.objects.filter(user=user).update(role=Role.VIEWER)
     assert client.post("/workflows", {"name": "x"}, format="json").status_code == 403
+    admin = signed_in(member(customer(), Role.ADMIN))
+    assert admin.get(f"/api-keys/{key.pk}").json()["role"] == "viewer", "it is told in the role in which it acts"
+    assert [row["role"] for row in admin.get("/api-keys").json() if row["id"] == str(key.pk)] == ["viewer"]
     user.is_active = False
     user.save()
     assert "inactive" in client.get("/executions").json()["error"]
