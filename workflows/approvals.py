@@ -43,10 +43,14 @@ class VoteRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a gate: ``approvers`` are user names in the order of their votes. Undecided: ``decided_at`` None."""
+    """What came of a gate: ``approvers`` are user names in the order of their votes. Undecided: ``decided_at`` None.
+
+    ``approvers`` are told whatever came of it; ``rejected_by`` is the user name of who rejected it, None if nobody did.
+    """
 
     approved: bool
     approvers: list[str]
+    rejected_by: str | None
     reason: str
     decided_at: datetime | None
 
@@ -220,6 +224,7 @@ def _decide(gate: ApprovalGate, status: GateStatus, moment: datetime, *, reason:
                 "status": status.value,
                 "approved": outcome.approved,
                 "approvers": outcome.approvers,
+                "rejectedBy": outcome.rejected_by,
                 "reason": outcome.reason,
                 "decidedAt": moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             },
@@ -266,10 +271,11 @@ def _audit(gate: ApprovalGate, what: str, by: str, reason: str) -> None:
 
 
 def _outcome(gate: ApprovalGate) -> Outcome:
-    approvers = gate.votes.filter(approve=True).order_by("voted_at").values_list("user__username", flat=True)
+    votes = list(gate.votes.order_by("voted_at").values_list("approve", "user__username"))
     return Outcome(
         approved=gate.status == GateStatus.APPROVED,
-        approvers=list(approvers),
+        approvers=[name for is_approval, name in votes if is_approval],
+        rejected_by=next((name for is_approval, name in votes if not is_approval), None),
         reason=gate.reason,
         decided_at=gate.decided_at,
     )

@@ -40,7 +40,8 @@ class ApproveWorkflowOutput(Fields):
     """What was decided."""
 
     approved: bool = Field(description="Whether enough people agreed in time")
-    approver: str | None = Field(default=None, description="Who approved, separated by commas")
+    approver: str | None = Field(default=None, description="Who approved, separated by commas; only if it was approved")
+    rejected_by: str | None = Field(default=None, description="Who rejected it; only if it was rejected")
     timestamp: str = Field(description="When it was decided, RFC 3339")
     reason: str | None = Field(default=None, description="Why it was not approved")
 
@@ -79,7 +80,8 @@ def approve_workflow(input: ApproveWorkflowInput, context: ActivityContext) -> A
         return Suspended(gate.signal_name, until=gate.expires_at)
     return ApproveWorkflowOutput(
         approved=outcome.approved,
-        approver=", ".join(outcome.approvers) or None,
+        approver=", ".join(outcome.approvers) if outcome.approved else None,
+        rejected_by=outcome.rejected_by,
         timestamp=outcome.decided_at.isoformat(timespec="seconds"),
         reason=outcome.reason or None,
     )

@@ -60,15 +60,18 @@ def test_approved_by_enough_people_it_names_them(asking: Asking) -> None:
         vote(ApprovalGate.objects.get().pk, member(customer(), Role.APPROVER, name), approve=True)
     output = asking.run(requiredApprovals=2, resumed=Resumption(payload={"approved": True}))
     assert (output["approved"], output["approver"]) == (True, "ann, bob")
+    assert "rejectedBy" not in output
     assert datetime.fromisoformat(output["timestamp"]).tzinfo is not None
 
 
-def test_rejected_it_says_why(asking: Asking) -> None:
-    asking.run()
-    vote(ApprovalGate.objects.get().pk, member(customer(), Role.APPROVER), approve=False, reason="not today")
-    output = asking.run(resumed=Resumption(payload={"approved": False}))
-    assert (output["approved"], output["reason"]) == (False, "not today")
-    assert "approver" not in output
+def test_rejected_it_says_by_whom_and_why(asking: Asking) -> None:
+    asking.run(requiredApprovals=2)
+    gate = ApprovalGate.objects.get().pk
+    vote(gate, member(customer(), Role.APPROVER, "ann"), approve=True)
+    vote(gate, member(customer(), Role.APPROVER, "bob"), approve=False, reason="not today")
+    output = asking.run(requiredApprovals=2, resumed=Resumption(payload={"approved": False}))
+    assert (output["approved"], output["rejectedBy"], output["reason"]) == (False, "bob", "not today")
+    assert "approver" not in output, "who approved what was rejected after all approved nothing"
 
 
 def test_expired_it_is_not_approved(asking: Asking) -> None:

@@ -224,7 +224,11 @@ def test_the_example_of_the_guide_waits_for_people_and_goes_where_they_say(
     engine.ended(execution.pk)
     outputs = client.get(f"/executions/{execution.pk}").json()["outputs"]
     assert outputs["output"] == came_to
-    assert outputs["stepResults"]["Ask"]["approver"] == ("ann, bob" if decision == "approve" else "ann")
+    told = outputs["stepResults"]["Ask"]
+    if decision == "approve":
+        assert (told["approver"], told.get("rejectedBy")) == ("ann, bob", None)
+    else:
+        assert (told.get("approver"), told["rejectedBy"]) == (None, "bob")
 
 
 @pytest.mark.django_db

@@ -75,6 +75,7 @@ def test_one_rejection_rejects_whatever_was_approved_before() -> None:
     outcome = gate_outcome(asked.pk)
     assert not outcome.approved
     assert outcome.approvers == ["ann"]
+    assert outcome.rejected_by == "bob"
     assert outcome.reason == "the tests are red"
 
 
