@@ -17,6 +17,7 @@ from workflows.admin.history import LARGE_COLUMNS
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.models import ApprovalGate, ApprovalVote, Role
 from workflows.models.approval import GateStatus
+from workflows.terminal_text import plain
 
 
 class VoteForm(forms.Form):
@@ -65,7 +66,8 @@ class ApprovalGateAdmin(ScopedAdmin):
     """Gates. Approvers of the gate's customer vote from the list or on the gate's page."""
 
     list_title = "Approvals: what waits for people"
-    list_display = ("subject", "quorum", "voters", "time_left", "execution_link", "standing")
+    empty_hint = "Nothing waits for people. A workflow asks here when it reaches an approval; “all” shows decided ones."
+    list_display = ("subject_text", "quorum", "voters", "time_left", "execution_link", "standing")
     list_filter = (StandingFilter,)
     list_select_related = ("execution",)
     ordering = ("expires_at",)
@@ -193,7 +195,7 @@ class ApprovalGateAdmin(ScopedAdmin):
                     {
                         "user": vote.user.get_username(),
                         "status": display.status("approved" if vote.approve else "rejected"),
-                        "reason": vote.reason,
+                        "reason": plain(vote.reason),
                         "time": display.moment(vote.voted_at),
                     }
                     for vote in gate.votes.all()
@@ -220,10 +222,15 @@ class ApprovalGateAdmin(ScopedAdmin):
         """Where it stands."""
         return display.status(gate.status)
 
+    @admin.display(description="subject")
+    def subject_text(self, gate: ApprovalGate) -> str:
+        """What is to be approved."""
+        return plain(gate.subject)
+
     @admin.display(description="question")
     def question(self, gate: ApprovalGate) -> SafeString:
         """What is asked."""
-        return format_html('<div class="question">{}</div>', gate.description or gate.subject)
+        return format_html('<div class="question">{}</div>', plain(gate.description or gate.subject))
 
     @admin.display(description="approvals")
     def quorum(self, gate: ApprovalGate) -> SafeString:
@@ -263,6 +270,7 @@ class ApprovalVoteAdmin(ScopedAdmin):
 
     customer_path = "gate__customer"
     list_title = "Votes, the newest first"
+    empty_hint = "Nobody has voted yet."
     list_display = ("gate", "user", "word", "reason", "cast")
     list_select_related = ("gate", "user")
     ordering = ("-pk",)

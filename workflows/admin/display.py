@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from workflows import secrets
 from workflows.models import Execution
 from workflows.spec.durations import format_duration
+from workflows.terminal_text import plain
 
 MOST_TEXT = 20_000
 NOTHING = "–"
@@ -53,6 +54,7 @@ def short(value: Any, most: int = 80) -> str:
     """Return JSON on one line, masked, and cut."""
     if value is None:
         return ""
+    value = plain(value) if isinstance(value, str) else value
     text = json.dumps(secrets.mask(value), ensure_ascii=False, default=str)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -75,7 +77,7 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
 
 
 def remaining(until: datetime) -> SafeString:
-    """Return how long something is still open, in the largest unit that says it; the moment itself on hover."""
+    """Return how long something is still open, which ``admin.js`` counts down; the moment itself on hover."""
     left = until - datetime.now(UTC)
     minutes = int(left.total_seconds() // 60)
     if left <= timedelta(0):
@@ -89,7 +91,9 @@ def remaining(until: datetime) -> SafeString:
     else:
         text, urgency = f"{minutes // (24 * 60)} days", "calm"
     title = until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return format_html('<span class="remaining remaining-{}" title="{}">{}</span>', urgency, title, text)
+    at = until.astimezone(UTC).isoformat(timespec="seconds")
+    tag = '<span class="remaining remaining-{}" data-until="{}" title="{}">{}</span>'
+    return format_html(tag, urgency, at, title, text)
 
 
 def page_of(name: str, pk: Any, text: str) -> SafeString:

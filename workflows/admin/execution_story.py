@@ -9,6 +9,7 @@ from workflows.admin.history import BY_EXECUTION
 from workflows.api.executions import AT_A_STATE
 from workflows.models import ApprovalGate, Branch, Execution, LogEntry, StateRun
 from workflows.models.approval import GateStatus
+from workflows.terminal_text import plain
 
 _RUNS_SHOWN = 100
 _LINES_SHOWN = 50
@@ -47,7 +48,7 @@ def story_of(execution: Execution) -> dict[str, Any]:
                 "time": display.moment(line.logged_at),
                 "level": display.level(line.level),
                 "node": line.node_id,
-                "message": line.message,
+                "message": plain(line.message),
             }
             for line in reversed(lines)
         ],
@@ -61,7 +62,7 @@ def story_of(execution: Execution) -> dict[str, Any]:
             }
             for branch in cursors[:_RUNS_SHOWN]
         ],
-        "gates": [display.page_of("approvalgate", gate.pk, gate.subject) for gate in gates],
+        "gates": [display.page_of("approvalgate", gate.pk, plain(gate.subject)) for gate in gates],
         "links": [
             display.list_of(name, text, **{BY_EXECUTION: execution.pk})
             for name, text in (

@@ -20,6 +20,7 @@ from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.api.executions import current_states_of
 from workflows.models import Execution, ExecutionStatus, Role
 from workflows.models.execution import TERMINAL
+from workflows.terminal_text import plain
 
 
 class ReasonForm(forms.Form):
@@ -48,6 +49,7 @@ class ExecutionAdmin(ScopedAdmin):
     """Executions, the newest first. The engine owns the rows: people ask it for changes."""
 
     list_title = "Executions, the newest first"
+    empty_hint = "Nothing has run yet. Start a workflow on its page, or over REST."
     list_display = ("title", "standing", "at", "customer", "created_by", "created", "took")
     list_display_links = ("title",)
     list_filter = ("status",)
@@ -334,7 +336,9 @@ class ExecutionAdmin(ScopedAdmin):
         if not execution.error:
             return display.NOTHING
         return format_html(
-            '<span class="failure"><b>{}</b> {}</span>', execution.error.get("name"), execution.error.get("message")
+            '<span class="failure"><b>{}</b> {}</span>',
+            execution.error.get("name"),
+            plain(str(execution.error.get("message"))),
         )
 
     @admin.display(description="workflow")

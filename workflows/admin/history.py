@@ -19,6 +19,7 @@ from workflows.admin import display
 from workflows.admin.scoping import ScopedAdmin, user_of
 from workflows.models import Branch, Execution, LogEntry, Signal, SpecDocument, StateRun
 from workflows.spec.schema import STATE_TYPES
+from workflows.terminal_text import plain
 
 BY_EXECUTION = "execution__id__exact"
 LARGE_COLUMNS = ("inputs", "output", "error", "errors")  # of an execution; lists leave them out
@@ -217,7 +218,8 @@ class LogEntryAdmin(HistoryAdmin):
     @admin.display(description="message")
     def message_text(self, entry: LogEntry) -> str:
         """The message, cut to a line or two."""
-        return entry.message if len(entry.message) <= 240 else f"{entry.message[:239]}…"
+        text = plain(entry.message)
+        return text if len(text) <= 240 else f"{text[:239]}…"
 
     @admin.display(description="fields")
     def fields_text(self, entry: LogEntry) -> SafeString:

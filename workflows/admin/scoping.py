@@ -59,6 +59,7 @@ class ScopedAdmin(ModelAdmin):
     text_search: str | None = None  # a lookup on a small or indexed column; ids are always found
     id_search: tuple[str, ...] = ("pk",)
     list_title = ""
+    empty_hint = ""  # what to do next when there is no row at all
 
     class Media:
         css = {"all": ["workflows/admin.css"]}

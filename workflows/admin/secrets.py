@@ -66,6 +66,7 @@ class SecretAdmin(ScopedAdmin):
     add_role = change_role = delete_role = Role.ADMIN
     form = SecretForm
     list_title = "Secrets"
+    empty_hint = "There is no secret yet. Add one, and write its handle where a workflow needs the value."
     list_display = ("name_text", "handle", "customer", "created_at", "expiry")
     list_select_related = ("customer",)
     ordering = ("-pk",)

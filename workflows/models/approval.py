@@ -6,6 +6,7 @@ from django.db import models
 from workflows.identifiers import new_id
 from workflows.models.execution import Execution
 from workflows.models.tenancy import Customer
+from workflows.terminal_text import plain
 
 
 class GateStatus(models.TextChoices):
@@ -46,7 +47,7 @@ class ApprovalGate(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.subject} ({self.status})"
+        return f"{plain(self.subject)} ({self.status})"
 
     @property
     def signal_name(self) -> str:

@@ -1,0 +1,1 @@
+"""How Django writes and reads dates, by language; its own are those of one country."""
