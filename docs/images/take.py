@@ -59,6 +59,7 @@ def take(site: Site, waiting: str) -> None:
         "executions": ("/ui/executions", lambda page: None),
         "run": (f"/ui/executions/{waiting}", _opened),
         "failed": (f"/ui/executions/{failed}", lambda page: None),
+        "approvals": ("/admin/workflows/approvalgate/", lambda page: None),
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
