@@ -327,11 +327,47 @@ def test_no_page_is_wider_than_a_narrow_window(page: Page, site: Site, width: in
     page.goto(f"/ui/executions/{run}")
     message = says(page, "Say succeeded").locator(".tx")
     expect(message).to_be_visible(timeout=PATIENCE)
+    pane = page.locator("#lines").bounding_box()
+    assert pane is not None
     # Rows are drawn anew as lines come, so one may go while it is measured.
-    until(lambda: (message.bounding_box() or {"width": 0})["width"] >= (300 if width == 390 else 100), 20)
+    until(lambda: (message.bounding_box() or {"x": width})["x"] <= pane["x"] + pane["width"] - 300, 20)
     page.locator(".top .menu summary").click()
     page.locator("#sign-out").click()  # what is clipped cannot be clicked
     expect(page).to_have_url(re.compile("/ui/sign-in"))
+
+
+def test_the_items_of_a_map_can_be_told_apart(page: Page, site: Site) -> None:
+    each = {"name": "S", "type": "Task", "resource": "EchoActivity", "parameters": {"value": "${index}"}}
+    states = [
+        {"name": "Each", "type": "Map", "items": "${workflow.input.list}", "states": [each]},
+        {"name": "Rest", "type": "Wait", "duration": "1h"},
+    ]
+    run = site.post("/specs/execute", spec={"name": "items", "states": states}, inputs={"list": list(range(20))})["id"]
+    page.goto(f"/ui/executions/{run}")
+    said = says(page, "S succeeded")
+    for index in range(20):
+        expect(said.locator(".of", has_text=f"[{index}]")).to_have_count(1, timeout=PATIENCE)
+    items = page.locator("#states .items")
+    expect(items.locator(".counts")).to_have_text("20 success", timeout=PATIENCE)
+    items.locator("summary").first.click()
+    expect(items.locator(".state")).to_have_count(20, timeout=PATIENCE)
+
+
+def test_the_admin_counts_down_and_is_read_in_a_narrow_window(page: Page, site: Site) -> None:
+    run = site.waiting_run()
+    gate = site.get(f"/approvals?executionId={run}")[0]["id"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/admin/workflows/approvalgate/")
+    row = page.locator("#result_list tr", has=page.locator(f'a[href*="{gate}"]'))
+    left = row.locator("[data-until]")
+    expect(left).to_have_text(re.compile(r"^5\d min \d\d s$"))
+    was = left.inner_text()
+    expect(left).not_to_have_text(was, timeout=PATIENCE)
+    for cell in (left, row.locator(".field-own_vote")):
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_hundred_thousand_lines_are_quick(page: Page, site: Site) -> None:
