@@ -92,16 +92,16 @@ def test_long_histories_come_a_page_at_a_time(client: Client, monkeypatch: pytes
     monkeypatch.setattr(timeline, "PAGE", 4)
     execution = started(customer())
     root = Branch.objects.get(execution=execution)
-    for number in range(11):
+    for number in range(15):
         run_of(root, f"S{number:02}", number)
     seen: list[str] = []
-    shown, first = page(client, execution), 4
+    shown, first = page(client, execution), 8
     while True:
-        seen = [f"S{number:02}" for number in range(11) if f">S{number:02}<" in shown] + seen
+        seen = [f"S{number:02}" for number in range(15) if f">S{number:02}<" in shown] + seen
         if f"before={first}" not in shown:
             break
         shown, first = page(client, execution, f"/attempts?before={first}"), first - 4
-    assert seen == [f"S{number:02}" for number in range(11)]
+    assert seen == [f"S{number:02}" for number in range(15)]
 
 
 def test_more_items_than_a_page_come_a_page_at_a_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
