@@ -7,15 +7,15 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import IsAuthenticated
 
+from workflows.api.streaming import JsonRefusals
 
-class SchemaView(SpectacularAPIView):
+
+class SchemaView(JsonRefusals, SpectacularAPIView):
     """``GET /schema``: OpenAPI 3, as YAML or, with ``?format=json``, as JSON."""
 
     permission_classes = [IsAuthenticated]  # noqa: RUF012 - as the base class has it
-    content_negotiation_class = DefaultContentNegotiation  # 404 for a format that there is not
     throttle_classes = ()
 
 

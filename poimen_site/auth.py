@@ -1,6 +1,6 @@
 """Sign-in for programs and people: a user name and a password become tokens, or a session of the admin.
 
-It refuses to choose: a user of several customers names one here, or in a header with each request (workflows.access).
+It ties a token to the customer that is named, or the only one; else each request may name one (workflows.access).
 It refuses to be tried without end: failures are counted, see ``sign_in_throttle``. Source: contract-rest-api 1.
 """
 
@@ -14,6 +14,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import Throttled, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework_simplejwt.exceptions import InvalidToken, TokenError
 from rest_framework_simplejwt.serializers import TokenObtainPairSerializer, TokenRefreshSerializer
 from rest_framework_simplejwt.tokens import RefreshToken
 from rest_framework_simplejwt.views import TokenObtainPairView, TokenRefreshView
@@ -23,7 +24,9 @@ from poimen_site.sign_in_throttle import TOO_MANY, SignInThrottle, forget_failur
 from workflows.access import CUSTOMER_CLAIM
 from workflows.api.documentation import documented
 from workflows.api.requests import NO_OBJECT, Text
+from workflows.api.sentences import sentence_of
 from workflows.models import Membership
+from workflows.token_problems import problem_of
 
 MAX_NAME_LENGTH = 150  # as user names have
 MAX_PASSWORD_LENGTH = 4096  # characters; hashing more would be work for nothing
@@ -92,6 +95,13 @@ class RefreshSerializer(TokenRefreshSerializer):
     default_error_messages = {"invalid": NO_OBJECT}  # noqa: RUF012 - as the base class has it
     refresh = cast("serializers.CharField", Text())
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        """Return the new token. Raises ``InvalidToken`` (401) that says what is wrong with the one sent."""
+        try:
+            return super().validate(attrs)
+        except TokenError as error:
+            raise InvalidToken(problem_of(error, RefreshToken)) from error
+
 
 class RefreshView(TokenRefreshView):
     """``POST /auth/refresh``."""
@@ -114,7 +124,7 @@ def admin_login(request: HttpRequest) -> HttpResponseBase:
         if not throttle.allow_request(request, None):
             wait = math.ceil(throttle.wait() or 1)
             refused = Throttled(wait, detail=TOO_MANY)
-            response = error_response(request, refused.status_code, str(refused.detail))
+            response = error_response(request, refused.status_code, sentence_of(refused))
             response["Retry-After"] = str(wait)
             return response
     return admin.site.login(request)

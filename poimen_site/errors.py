@@ -20,6 +20,8 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
+from workflows.api.sentences import sentence_of_detail
+
 P = ParamSpec("P")
 RETRY_AFTER_SECONDS = 2
 # Needs neither templates nor the database: it is what is shown when they fail.
@@ -60,9 +62,8 @@ def error_body(exc: Exception, detail: Any) -> dict[str, Any]:
         return detail
     if isinstance(detail, dict) and "detail" in detail:
         rest = {key: value for key, value in detail.items() if key not in ("detail", "code")}
-        return {"error": str(detail["detail"])} | ({"details": rest} if rest else {})
-    path, message = _first_problem(detail)
-    return {"error": f"{path}: {message}" if path else message, "details": detail}
+        return {"error": sentence_of_detail(detail)} | ({"details": rest} if rest else {})
+    return {"error": sentence_of_detail(detail), "details": detail}
 
 
 def is_database_unavailable(exc: BaseException | None) -> bool:
@@ -144,15 +145,3 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _prefers_html(request: HttpRequest) -> bool:
     return "text/html" in request.headers.get("Accept", "")
-
-
-def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
-    """``(path, message)`` of the first problem in a validation error's nested detail."""
-    if isinstance(detail, dict) and detail:
-        key, value = next(iter(detail.items()))
-        name = "" if key == "non_field_errors" else str(key)
-        return _first_problem(value, f"{path}.{name}" if path and name else path or name)
-    if isinstance(detail, list | tuple) and detail:
-        index, value = next(((i, v) for i, v in enumerate(detail) if v), (0, detail[0]))
-        return _first_problem(value, f"{path}[{index}]" if isinstance(value, dict) else path)
-    return path, str(detail)

@@ -7,7 +7,7 @@ Source: contract-rest-api 1 (tenancy and authentication).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
@@ -17,13 +17,14 @@ from rest_framework.exceptions import APIException, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
-from rest_framework_simplejwt.exceptions import AuthenticationFailed
+from rest_framework_simplejwt.exceptions import AuthenticationFailed, TokenError
 from rest_framework_simplejwt.settings import api_settings
-from rest_framework_simplejwt.tokens import Token
+from rest_framework_simplejwt.tokens import AccessToken, Token
 
 from workflows import api_keys, issued_tokens
 from workflows.models import ApiKey, Customer, Membership, Role, Scope
 from workflows.prepared_queries import Selected, expanded, fetch
+from workflows.token_problems import problem_of
 
 CUSTOMER_CLAIM = "customer_id"
 CUSTOMER_HEADER = "X-Customer"
@@ -223,7 +224,10 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 class BearerAuthentication(JWTAuthentication):
-    """JWT bearer tokens; user, memberships and customers come in one query instead of two."""
+    """JWT bearer tokens; user, memberships and customers come in one query instead of two.
+
+    The name of the scheme counts in any case (RFC 9110, 11.1).
+    """
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         """Return ``(user, token)``, or ``None`` without a bearer token; raises 401 for a bad one."""
@@ -242,6 +246,18 @@ class BearerAuthentication(JWTAuthentication):
         if not user.is_active:
             raise AuthenticationFailed("User is inactive", code="user_inactive")
         return user, token
+
+    def get_raw_token(self, header: bytes) -> bytes | None:
+        """Return the token of an ``Authorization``; None where that is of another scheme."""
+        scheme, _, rest = header.strip().partition(b" ")
+        return super().get_raw_token(b"Bearer " + rest) if scheme.lower() == b"bearer" else None
+
+    def get_validated_token(self, raw_token: bytes) -> AccessToken:
+        """Return the token; raises ``AuthenticationFailed`` (401) that says what is wrong with it."""
+        try:
+            return AccessToken(cast("Any", raw_token))  # the stubs know no encoded tokens
+        except TokenError as error:
+            raise AuthenticationFailed(problem_of(error, AccessToken), code="token_not_valid") from None
 
 
 def _with_issued(raw_token: bytes, request: Request) -> tuple[Any, issued_tokens.IssuedToken]:

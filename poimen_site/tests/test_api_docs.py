@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from rest_framework.views import APIView
 
 from workflows.models import Role
-from workflows.tests.people import customer, member, signed_in
+from workflows.tests.people import customer, member, signed_in, started
 
 
 def rest_routes() -> Iterator[tuple[str, type[APIView]]]:
@@ -77,6 +77,22 @@ def test_the_document_is_for_those_who_are_signed_in() -> None:
     answer = signed_in(member(customer(), Role.VIEWER)).get("/schema?format=json")
     assert answer.status_code == 200
     assert answer.json()["paths"]["/executions/{execution_id}"]["get"]["operationId"] == "readExecution"
+
+
+@pytest.mark.django_db
+def test_a_format_that_there_is_not_is_refused_by_naming_those_there_are() -> None:
+    reader = signed_in(member(customer(), Role.VIEWER))
+    log = f"/executions/{started(customer()).pk}/logs"
+    for path, formats in (("/schema", "yaml, json"), (log, "json, text")):
+        refused = reader.get(f"{path}?format=bogus")
+        assert refused.status_code == 400
+        assert refused.json()["error"] == f"format: expected one of {formats}"
+    for path, kind in ((log, "text/plain"), ("/executions", "application/json"), ("/schema", "application/json")):
+        refused = reader.get(path, headers={"Accept": "image/png"})
+        assert refused.status_code == 406
+        assert refused.json()["error"].startswith("Accept: none of these types can be answered; there are ")
+        assert kind in refused.json()["error"]
+    assert "format: unknown parameter" in reader.get("/executions?format=bogus").json()["error"]
 
 
 @pytest.mark.django_db

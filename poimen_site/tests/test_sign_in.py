@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
-from rest_framework_simplejwt.tokens import AccessToken
+from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from workflows.models import Customer, Membership, Role
 
@@ -70,6 +70,19 @@ def test_someone_who_was_locked_out_gets_no_new_token(ada: Any) -> None:
     answer = Client().post("/auth/refresh", {"refresh": tokens["refresh"]}, content_type="application/json")
     assert answer.status_code == 401
     assert "error" in answer.json()
+
+
+def test_what_is_wrong_with_a_refresh_token_is_told(ada: Any) -> None:
+    def refused(token: object) -> str:
+        answer = Client().post("/auth/refresh", {"refresh": str(token)}, content_type="application/json")
+        assert answer.status_code == 401
+        return str(answer.json()["error"])
+
+    over = RefreshToken.for_user(ada)
+    over["exp"] = 1
+    assert refused(over) == "The token has expired"
+    assert refused(f"{str(over)[:-6]}AAAAAA") == "The token's signature is wrong"
+    assert refused(AccessToken.for_user(ada)) == "The token is of another type: expected the refresh token"
 
 
 def test_a_missing_field_is_named() -> None:

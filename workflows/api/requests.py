@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import F, Model, QuerySet
 from rest_framework import serializers, status
-from rest_framework.exceptions import APIException, NotFound, ParseError
+from rest_framework.exceptions import APIException, NotAcceptable, NotFound, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -170,11 +170,31 @@ class Reason(Strict):
 
 
 class Negotiation(DefaultContentNegotiation):
-    """Chooses by ``Accept``, and by ``?format=`` where there is a choice: a wrong one is refused like any parameter."""
+    """Chooses by ``Accept``, and by ``?format=`` where there is a choice; what there is not is refused by name."""
 
     def filter_renderers(self, renderers: Iterable[BaseRenderer], format: str) -> list[BaseRenderer]:
-        """Return those of that format, or all of them for the endpoint to say what is wrong."""
-        return [renderer for renderer in renderers if renderer.format == format] or [*renderers]
+        """Return those of that format, or the only one there is, for the endpoint to say that it takes no format.
+
+        Raises ``ValidationError`` (400) for a format that is not among several.
+        """
+        known = list(renderers)
+        found = [renderer for renderer in known if renderer.format == format]
+        formats = list(dict.fromkeys(str(renderer.format) for renderer in known))
+        if not found and len(formats) > 1:
+            raise serializers.ValidationError({"format": [f"expected one of {', '.join(formats)}"]})
+        return found or known
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Return the renderer and the media type to answer in; raises ``NotAcceptable`` (406) naming what there is."""
+        known = list(renderers)
+        try:
+            chosen: tuple[BaseRenderer, str] = super().select_renderer(request, known, format_suffix)
+        except NotAcceptable:
+            types = ", ".join(dict.fromkeys(str(renderer.media_type) for renderer in known))
+            raise NotAcceptable(f"Accept: none of these types can be answered; there are {types}") from None
+        return chosen
 
 
 class Page(Query):

@@ -21,6 +21,7 @@ from psycopg_pool import PoolTimeout
 from rest_framework.exceptions import APIException
 
 from workflows.activities.context import LEVELS
+from workflows.api.sentences import sentence_of
 from workflows.live import access
 from workflows.live.feed import Feed
 from workflows.live.hub import AWAY, hub
@@ -138,7 +139,7 @@ class LogConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             execution: UUID = await ask(self.scope, asked, question.customer)
         except APIException as error:
-            raise Refused(access.close_code(error), str(error.detail)) from error
+            raise Refused(access.close_code(error), sentence_of(error)) from error
         except (DatabaseError, InterfaceError, PoolTimeout) as error:
             raise Refused(TRY_AGAIN, "the database is away; try again in a moment") from error
         return execution

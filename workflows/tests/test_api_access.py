@@ -1,12 +1,15 @@
 """Who may do what over REST: each endpoint and role, foreign and anonymous callers, the choice of a customer."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+import jwt
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
+from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from workflows.access import DEFAULT_CUSTOMER_SLUG, default_customer
@@ -189,6 +192,41 @@ def test_bad_tokens_are_refused() -> None:
     user.is_active = False
     user.save()
     assert signed_in(user).get("/executions").status_code == 401
+
+
+def as_token(change: dict[str, Any] | None = None, key: str = "", algorithm: str = "HS256") -> str:
+    """An access token of a member, with other claims, another key or another algorithm."""
+    token = AccessToken.for_user(member(customer(), Role.ADMIN))
+    signing: Any = None if algorithm == "none" else key or api_settings.SIGNING_KEY
+    return jwt.encode(token.payload | (change or {}), signing, algorithm=algorithm)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "made, says",
+    [
+        (lambda: as_token({"exp": 1}), "The token has expired"),
+        (
+            lambda: as_token(key="another key, which is as long as it has to be for this"),
+            "The token's signature is wrong",
+        ),
+        (lambda: as_token()[:-6] + "AAAAAA", "The token's signature is wrong"),
+        (lambda: as_token(algorithm="none"), "The token is not signed with HS256"),
+        (lambda: as_token({"token_type": "refresh"}), "The token is of another type: expected the access token"),
+        (lambda: "x.y.z", "This is no token: expected a JSON Web Token"),
+    ],
+)
+def test_what_is_wrong_with_a_token_is_told(made: Callable[[], str], says: str) -> None:
+    answer = APIClient().get("/executions", headers={"Authorization": f"Bearer {made()}"})
+    assert answer.status_code == 401
+    assert answer.json() == {"error": says}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_name_of_the_scheme_counts_in_any_case(scheme: str) -> None:
+    assert APIClient().get("/executions", headers={"Authorization": f"{scheme} {as_token()}"}).status_code == 200
+    assert APIClient().get("/executions", headers={"Authorization": f"{scheme}s {as_token()}"}).status_code == 401
 
 
 @pytest.mark.django_db
