@@ -11,6 +11,7 @@ PAIRS = {
     name: (light, dark)
     for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", TOKENS)
 }
+PAIRS |= {name: PAIRS[other] for name, other in re.findall(r"--([\w-]+): var\(--([\w-]+)\)", TOKENS)}
 GROUNDS = ("ground", "surface", "raised", "sunken", "hover")
 TEXTS = ("text", "quiet", "accent", "good", "bad", "busy", "wait", "idle")
 # Text, what it stands on, and the least contrast: 4.5 for text, 3 for edges of controls and graphics.

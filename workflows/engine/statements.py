@@ -175,7 +175,9 @@ _TAKE = """
 claimed AS (
     UPDATE workflows_branch b SET
         status = 'running', epoch = b.epoch + 1, lease_owner = %(owner)s,
-        lease_expires_at = now() + %(lease)s::interval, state_entered_at = COALESCE(b.state_entered_at, now())
+        lease_expires_at = now() + %(lease)s::interval,
+        -- now() may be earlier than the end of what it waited for, which this statement has seen
+        state_entered_at = COALESCE(b.state_entered_at, clock_timestamp())
     FROM picked WHERE b.id = picked.id
     RETURNING b.*
 ), started AS (

@@ -3,6 +3,7 @@
 Every web process of a rollout may ask for it; the first does the work, the others wait and find nothing to do.
 """
 
+import time
 from typing import Any
 
 import psycopg
@@ -11,6 +12,7 @@ from django.db import connections
 
 from workflows.engine.store import connection_parameters
 
+_PAUSE_SECONDS = 0.2
 _LOCK = 0x706F6D69  # one number for every process that migrates this database
 
 
@@ -23,5 +25,7 @@ class Command(DjangoMigrate):
             super().handle(*args, **options)
             return
         with psycopg.connect(**connection_parameters()) as connection:
-            connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+            # Asked for again and again: a statement that waits would be waited for by CREATE INDEX CONCURRENTLY.
+            while connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
+                time.sleep(_PAUSE_SECONDS)
             super().handle(*args, **options)
