@@ -1,11 +1,11 @@
-"""What the admin's index counts: what runs, what waits for people, what failed. Each is one query with a bound."""
+"""What the admin's index counts: what runs, what waits for people, what failed. Each is one query."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -13,7 +13,8 @@ from workflows.admin.scoping import roles_in, user_of
 from workflows.models import ApprovalGate, Execution, ExecutionStatus
 from workflows.models.approval import GateStatus
 
-MOST = 10_000  # rows looked at for one figure
+MOST = 10_000  # what a figure counts up to
+MOST_ENDED = 20_000  # of those that ended lately, the newest, failed or not
 _FAILED = (ExecutionStatus.FAILED, ExecutionStatus.TIMED_OUT)
 LATELY = timedelta(hours=24)
 
@@ -40,19 +41,20 @@ def figures_for(request: HttpRequest) -> list[Figure]:
     since = now - LATELY
     running = _own(request, Execution.objects.filter(ended_at=None, status=ExecutionStatus.RUNNING))
     gates = _own(request, ApprovalGate.objects.filter(status=GateStatus.PENDING, expires_at__gt=now))
-    # The newest that ended, whatever became of them: that is a walk along an index which stops.
-    ended = list(
-        _own(request, Execution.objects.filter(ended_at__gte=since))
-        .order_by("-ended_at")
-        .values_list("status", flat=True)[:MOST]
-    )
+    # The newest that ended, whatever became of them: a walk along an index, which stops.
+    ended = _own(request, Execution.objects.filter(ended_at__gte=since)).order_by("-ended_at").values("status")
+    told = ended[:MOST_ENDED].aggregate(all=Count("status"), failed=Count("status", filter=Q(status__in=_FAILED)))
     failures = {"status__in": ",".join(_FAILED), "ended_at__gte": since.strftime("%Y-%m-%d %H:%M:%S+00:00")}
     return [
-        _figure(running[:MOST].count(), "running", "execution", "busy", status__exact="running"),
+        # Without an end: PostgreSQL then reads the index of those alone, also for the list that this leads to.
+        _figure(
+            running[:MOST].count(), "running", "execution", "busy",
+            status__exact="running", ended_at__isnull="True",
+        ),
         _figure(gates[:MOST].count(), "waiting for people", "approvalgate", "wait"),
         _figure(
-            sum(status in _FAILED for status in ended), "failed in the last 24 h", "execution", "bad",
-            is_cut=len(ended) == MOST, **failures,
+            told["failed"], "failed in the last 24 h", "execution", "bad",
+            is_cut=told["all"] == MOST_ENDED, **failures,
         ),
     ]  # fmt: skip
 
