@@ -390,7 +390,7 @@ class ExecutionAdmin(ScopedAdmin):
     @admin.display(description="errors")
     def errors_text(self, execution: Execution) -> SafeString:
         """Every failure, those survived included."""
-        return display.pretty(execution.errors or None)
+        return display.pretty([plain(str(error)) for error in execution.errors] or None)
 
     @admin.display(description="spec")
     def spec_text(self, execution: Execution) -> SafeString:

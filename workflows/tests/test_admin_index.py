@@ -107,8 +107,11 @@ def test_an_execution_leads_to_its_run_page() -> None:
 def test_terminal_sequences_are_left_out() -> None:
     asked = gate()
     ApprovalGate.objects.filter(pk=asked.pk).update(subject="\x1b[31mred\x1b[0m", description="\x1b[1mbold\x1b[0m")
-    Execution.objects.filter(pk=asked.execution_id).update(error={"name": "Boom", "message": "\x1b[31mred\x1b[0m"})
+    Execution.objects.filter(pk=asked.execution_id).update(
+        error={"name": "Boom", "message": "\x1b[31mred\x1b[0m"}, errors=["F: \x1b[31mred\x1b[0m"]
+    )
     for path in ("approvalgate/", f"approvalgate/{asked.pk}/change/", f"execution/{asked.execution_id}/change/"):
         shown = page(root() if path == "approvalgate/" else staff(), f"/admin/workflows/{path}")
         assert "red" in shown or "bold" in shown
         assert "\x1b" not in shown, path
+        assert "u001b" not in shown, path
