@@ -123,7 +123,7 @@ def _encoded(value: Any) -> Any:
     [
         "https://example.org/a:b@c", "https://ann@example.org/", "git@github.com:x/y.git", "ssh://git@example.org/x",
         "ann:b@example.org", "https://ann:${workflow.input.pw}@example.org/", "https://ann:***@example.org/",
-        f"https://ann:secret:{uuid4()}@example.org/", "http://localhost:8080/x?mail=a@b", "see http://[::1]:8080/ @ann",
+        "https://ann:secret:683caf5d-5442-44d9-9b26-e623c79b046d@example.org/", "http://localhost:8080/x?mail=a@b", "see http://[::1]:8080/ @ann",
         'http://h:80","mail":"bob@example.org', "http://h:80,bob@example.org", "://:@", "https://a:@b",
     ],
 )  # fmt: skip
