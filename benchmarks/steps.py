@@ -42,7 +42,7 @@ def measure(installation: Installation, results: Results, *, quick: bool) -> Non
                 commits.append(_pgbench(installation))
                 ratios[steps].append(engine[steps][-1] / mean(commits[-2:]))
             if has_dbos and number < dbos_rounds:
-                for steps, rate in _dbos(installation, total).items():
+                for steps, rate in _dbos(installation, total // 2).items():
                     dbos[steps].append(rate)
     results.add("pgbench -N -c 1", median(commits), "commits/s")
     for steps in SHAPES:
