@@ -88,7 +88,8 @@ OPEN = {
 PAGES = {
     "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/executions", "ui/executions/<str:execution_id>",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
-    "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/<path:rest>",
+    "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
+    "ui/executions/<str:execution_id>/places", "ui", "ui/", "ui/<path:rest>",
 }  # fmt: skip
 ENDPOINTS = sorted(RULES)
 OBJECTS = [(method, route) for method, route in ENDPOINTS if "<" in route] + [("post", "workflow")]

@@ -127,7 +127,15 @@ def test_what_is_written_by_people_is_shown_not_run() -> None:
 def test_others_executions_do_not_exist() -> None:
     foreign = started(customer("other"))
     client = visitor(Role.ADMIN)
-    for path in (f"{foreign.pk}", f"{foreign.pk}/log.txt", f"{foreign.pk}/runs/1", "x", f"{uuid4()}"):
+    for path in (
+        f"{foreign.pk}",
+        f"{foreign.pk}/log.txt",
+        f"{foreign.pk}/runs/1",
+        f"{foreign.pk}/attempts",
+        f"{foreign.pk}/places",
+        "x",
+        f"{uuid4()}",
+    ):
         assert "not found" in text(client, f"/ui/executions/{path}", 404)
     workflow = saved(signed_in(member(customer("other"), Role.ADMIN)), nodes=[node("a")], edges=[])["id"]
     assert "not found" in text(client, f"/ui/workflows/{workflow}", 404)

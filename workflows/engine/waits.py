@@ -92,13 +92,13 @@ def enter_wait(store: Store, line: Line, started: datetime) -> Outcome | bool:
             until = parse_moment(text)
         except ValueError as error:
             raise InvalidInput(f"until: {text!r} {error}") from None
-    if (length or (until or started) - started) > MAX_WAIT:
+    if (length if length is not None else (until or started) - started) > MAX_WAIT:
         raise InvalidInput(f"a Wait may last {MAX_WAIT.days} days")
     line.log(
         "info",
         "state.waiting",
         f"{line.state} waits "
-        + (f"for {format_duration(length)}" if length else f"until {until:%Y-%m-%d %H:%M:%S} UTC"),
+        + (f"for {format_duration(length)}" if length is not None else f"until {until:%Y-%m-%d %H:%M:%S} UTC"),
     )
     store.advance(line, status="waiting", waiting_for="timer", wake_at=until, wake_in=length)
     settle(store, line)
