@@ -89,8 +89,9 @@ PAGES = {
     "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/executions", "ui/executions/<str:execution_id>",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
     "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
-    "ui/executions/<str:execution_id>/places", "ui", "ui/", "ui/<path:rest>",
+    "ui/executions/<str:execution_id>/places", "ui/<path:rest>",
 }  # fmt: skip
+LEAD_HOME = {"ui", "ui/"}
 ENDPOINTS = sorted(RULES)
 OBJECTS = [(method, route) for method, route in ENDPOINTS if "<" in route] + [("post", "workflow")]
 
@@ -152,7 +153,7 @@ def test_every_endpoint_has_a_rule() -> None:
     served = {(method, route) for route, view in rest_routes() for method in methods_of(view)}
     assert served - WITHOUT_CUSTOMER == set(RULES)
     others = all_routes() - {route for _, route in served}
-    assert others == (OPEN | PAGES) - {route for _, route in served}
+    assert others == (OPEN | PAGES | LEAD_HOME) - {route for _, route in served}
 
 
 @pytest.mark.parametrize("method, route", ENDPOINTS)
@@ -203,7 +204,7 @@ def test_a_key_may_do_what_its_scopes_say(method: str, route: str) -> None:
             assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("route", sorted(PAGES))
+@pytest.mark.parametrize("route", sorted(PAGES | LEAD_HOME))
 def test_pages_want_a_sign_in_and_show_nothing_of_others(route: str) -> None:
     theirs = Things("other")
     path = theirs.path(route)
@@ -211,6 +212,6 @@ def test_pages_want_a_sign_in_and_show_nothing_of_others(route: str) -> None:
     visitor = Client()
     visitor.force_login(member(customer("acme"), Role.ADMIN))
     answer = visitor.get(path)
-    assert answer.status_code == (404 if "<" in route else 200)
+    assert answer.status_code == (301 if route in LEAD_HOME else 404 if "<" in route else 200)
     for secret in ("<str:workflow_id>", "<str:execution_id>"):
         assert theirs.values[secret] not in answer.content.decode().replace(path, "")
