@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.adapt import Transformer
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 
 _PARAMETER = re.compile(r"%\((\w+)\)s(::\w+)?")
 
@@ -59,7 +59,9 @@ class PreparedStatement:
     def _check(pgconn: psycopg.pq.abc.PGconn, result: psycopg.pq.abc.PGresult, wanted: ExecStatus) -> None:
         if result.status == wanted:
             return
-        if pgconn.status != ConnStatus.OK:
+        # An error that no server gave a code comes from the line: libpq may tell so before it calls the connection bad.
+        is_cut = result.status == ExecStatus.FATAL_ERROR and result.error_field(DiagnosticField.SQLSTATE) is None
+        if is_cut or pgconn.status != ConnStatus.OK:
             raise psycopg.OperationalError(result.error_message.decode("utf-8", "replace") or "the connection is lost")
         raise psycopg.errors.error_from_result(result)
 

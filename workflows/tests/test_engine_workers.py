@@ -183,7 +183,9 @@ def test_one_clock_leads_and_another_takes_over(engine: Engine) -> None:
 
 @pytest.mark.chaos  # alone: it takes the database from every other test
 @pytest.mark.skipif("DATABASE_URL" in os.environ, reason="the server is not ours to restart")
-def test_a_database_that_crashes_in_the_middle_loses_nothing(engine: Engine, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_database_that_crashes_in_the_middle_loses_nothing(
+    engine: Engine, tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     record = tmp_path / "record"
     monkeypatch.setattr(settings, "POIMEN_REPO_ROOTS", [tmp_path])
     monkeypatch.setattr(settings, "POIMEN_LEASE_SECONDS", 3.0)
@@ -207,6 +209,7 @@ def test_a_database_that_crashes_in_the_middle_loses_nothing(engine: Engine, tmp
     twice = [key for key, times in runs.items() if times > 1]
     assert len(twice) <= 10
     assert max(runs.values()) <= 2
+    assert [line for line in caplog.messages if "driving branch" in line] == []  # drivers wait, they do not fail
 
 
 def _reconnect() -> None:
