@@ -3,6 +3,8 @@
 import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Timer
 from typing import Any
 from uuid import uuid4
@@ -252,16 +254,23 @@ def test_states_show_every_attempt_a_page_at_a_time(engine: Engine) -> None:
     assert [run["state"] for run in client.get(f"{path}?state=Bad").json()["states"]] == ["Bad"]
 
 
+SAY = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
+
+
+@contextmanager
+def two_writers() -> Iterator[tuple[psycopg.Connection[Any], psycopg.Connection[Any]]]:
+    """Connections of the test's database: a slow writer, who commits when asked to, and one who commits at once."""
+    given = {k: v for k, v in connection.get_connection_params().items() if k in ("dbname", "user", "host", "port")}
+    with psycopg.connect(**given) as slow, psycopg.connect(**given, autocommit=True) as quick:
+        yield slow, quick
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
     """A transaction that began first and commits last: its line is neither lost nor shown before its time."""
     execution = started(customer())
     client = viewer()
     path = f"/executions/{execution.pk}/logs"
-    insert = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
-    parameters = {
-        k: v for k, v in connection.get_connection_params().items() if k in ("dbname", "user", "host", "port")
-    }
 
     def page(count: int, after: str = "") -> Any:
         # Other databases of the server have slow writers too, so that lines may come a little later.
@@ -271,9 +280,9 @@ def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
 
         return eventually(full, f"{count} lines after {after or 'the start'}", seconds=60)
 
-    with psycopg.connect(**parameters) as slow, psycopg.connect(**parameters, autocommit=True) as quick:
-        slow.execute(insert, (execution.pk, "slow"))
-        quick.execute(insert, (execution.pk, "quick"))
+    with two_writers() as (slow, quick):
+        slow.execute(SAY, (execution.pk, "slow"))
+        quick.execute(SAY, (execution.pk, "quick"))
         first = page(1)
         assert [line["message"] for line in first["logs"]] == ["echo started"]
         withheld = client.get(path, {"after": first["next"]}).json()
@@ -287,12 +296,9 @@ def test_a_log_can_be_followed_without_losing_a_line_to_a_slow_writer() -> None:
 
 def test_a_text_of_the_log_waits_for_what_an_open_transaction_withholds(engine: Engine) -> None:
     execution = started(customer())
-    insert = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
-    parameters = connection.get_connection_params()
-    chosen = {key: value for key, value in parameters.items() if key in ("dbname", "user", "host", "port")}
-    with psycopg.connect(**chosen) as slow, psycopg.connect(**chosen, autocommit=True) as quick:
-        slow.execute(insert, (execution.pk, "slow"))
-        quick.execute(insert, (execution.pk, "quick"))
+    with two_writers() as (slow, quick):
+        slow.execute(SAY, (execution.pk, "slow"))
+        quick.execute(SAY, (execution.pk, "quick"))
         Timer(0.5, slow.commit).start()
         text = b"".join(viewer().get(f"/executions/{execution.pk}/logs?format=text")).decode()
     assert [line.partition("-: ")[2] for line in text.splitlines()][-2:] == ["slow", "quick"]
