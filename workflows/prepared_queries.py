@@ -47,11 +47,9 @@ def expanded(sql: str, *selected: Selected[Any]) -> str:
 def prepared_cursor() -> Iterator[Any]:
     """A cursor of Django's connection whose parameters the server binds: it plans a statement once, not each time."""
     with connection.cursor() as cursor:
-        if connection.queries_logged:  # by Django, which can only tell of its own
-            yield cursor
-        else:
+        if not connection.queries_logged:  # Django logs what its own cursors ran, and only that
             cursor.cursor = psycopg.Cursor(connection.connection)
-            yield cursor
+        yield cursor
 
 
 def fetch(sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from canvas.models import Relation
 from canvas.tests.asking import client, saved
 from canvas.tests.drawing import node
+from canvas.tests.reading import tables_with
 from workflows import secrets
 from workflows.models import Branch, Execution, LogEntry, Secret, Signal, StateRun, Workflow, WorkflowVersion
 from workflows.submission import checksum_of, start_execution, store_spec
@@ -35,16 +35,6 @@ def told(**options: Any) -> str:
     out = StringIO()
     call_command("seal_secrets", stdout=out, **options)
     return out.getvalue()
-
-
-def tables_with(text: str) -> list[str]:
-    found = []
-    with connection.cursor() as cursor:
-        for table in TABLES:
-            cursor.execute(f"SELECT count(*) FROM {table} AS row WHERE row::text LIKE %s", [f"%{text}%"])
-            if cursor.fetchone() != (0,):
-                found.append(table)
-    return found
 
 
 def kept_in_the_open(engine: Engine) -> Execution:
@@ -76,16 +66,16 @@ def kept_in_the_open(engine: Engine) -> Execution:
 
 def test_what_was_kept_in_the_open_is_sealed_and_means_the_same(engine: Engine) -> None:
     execution = kept_in_the_open(engine)
-    before = tables_with(CANARY)
+    before = tables_with(CANARY, TABLES)
     assert set(TABLES) - set(before) == {"canvas_relationversion"}
     said = told()
     assert "Nothing was changed" in said
-    assert tables_with(CANARY) == before
+    assert tables_with(CANARY, TABLES) == before
     for table in before:
         assert f"{table}: " in said
 
     told(write=True)
-    assert tables_with(CANARY) == []
+    assert tables_with(CANARY, TABLES) == []
     execution.refresh_from_db()
     assert secrets.reveal(execution.inputs, customer()) == {"repo": ADDRESS, "deep": [{"token": CANARY}]}
     run = StateRun.objects.filter(execution=execution).earliest("pk")
