@@ -68,6 +68,7 @@ SECRET_KEY_FALLBACKS = env.words("POIMEN_SECRET_KEY_FALLBACKS", default=[], each
 INSTALLED_APPS = [
     "poimen_site",
     "canvas",
+    "agents",
     "workflows",  # before django_q: its qcluster command supervises django_q's
     "django_q",
     "rest_framework",

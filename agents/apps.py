@@ -1,0 +1,9 @@
+"""App configuration of agents."""
+
+from django.apps import AppConfig
+
+
+class AgentsConfig(AppConfig):
+    """Who does the work."""
+
+    name = "agents"
