@@ -3,34 +3,29 @@
 Connects to the address that was checked, never to what a second look-up says (contract-activities 16.2, 16.6).
 """
 
-import asyncio
 import json
 import math
 import re
-import ssl
 from base64 import b64encode
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 import httpx
 from pydantic import BeforeValidator, Field
 
+from workflows.activities import pinned_http
 from workflows.activities.context import ActivityContext
-from workflows.activities.network_guard import DEFAULT_PORTS, Target, check_url, redact, split_url
+from workflows.activities.network_guard import redact, split_url
 from workflows.activities.paths import printable
+from workflows.activities.pinned_http import SCHEMES
 from workflows.activities.registry import activity
 from workflows.activities.shapes import TAKES_SECRETS, TAKES_SECRETS_IN_URL, Fields
-from workflows.errors import ActivityError, InvalidInput, PermanentError
+from workflows.errors import ActivityError, InvalidInput
 
 MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 MAX_REDIRECTS = 5
-SCHEMES = ("http", "https")
-CONNECT_SECONDS = 10.0
 READ_SECONDS = 110.0
 DEFAULT_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "poimen"}
-# Answers that ask for patience rather than for another request (RFC 9110, RFC 6585, RFC 8470).
-RETRYABLE_STATUS = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _REPEATED_WITH_KEY = frozenset({"POST", "PUT", "PATCH"})
 # Named by the request itself or by the connection; a caller's value would contradict the one that is sent.
@@ -96,10 +91,13 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
     method: str = input.method
     url = input.url
     # A transport alone: a client would keep cookies, log addresses and look into redirects before they are checked.
-    async with httpx.AsyncHTTPTransport(verify=_tls()) as transport:
+    async with httpx.AsyncHTTPTransport(verify=pinned_http.tls()) as transport:
         for _ in range(MAX_REDIRECTS + 1):
-            target = await _checked(url)
-            response, body = await _send(transport, method, target, headers, content)
+            target = await pinned_http.checked(url)
+            answer = await pinned_http.send(
+                transport, method, target, headers, content, read_seconds=READ_SECONDS, most_bytes=MAX_RESPONSE_BYTES
+            )
+            response, body = answer.response, answer.body
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location or _is_expected(response.status_code, input):
                 context.info(f"{method} {redact(url)} answered {response.status_code}", bytes=len(body))
@@ -122,12 +120,6 @@ async def http_request(input: HttpRequestInput, context: ActivityContext) -> Htt
     raise HttpError(f"{redact(input.url)} redirects more than {MAX_REDIRECTS} times", retryable=False)
 
 
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """How servers are verified; made once, since reading all authorities would hold up the loop at every request."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
 def _following(url: str, location: str) -> str:
     try:
         following = urljoin(url, location)
@@ -135,13 +127,6 @@ def _following(url: str, location: str) -> str:
     except ValueError as problem:
         raise HttpError(f"{redact(url)} redirects to no valid address: {problem}", retryable=False) from None
     return following
-
-
-async def _checked(url: str) -> Target:
-    try:
-        return await asyncio.wait_for(asyncio.to_thread(check_url, url, schemes=SCHEMES), CONNECT_SECONDS)
-    except TimeoutError:
-        raise ActivityError(f"the host of {redact(url)} was not resolved within {CONNECT_SECONDS:g} s") from None
 
 
 def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[dict[str, str], bytes | None]:
@@ -170,63 +155,13 @@ def _request_parts(input: HttpRequestInput, context: ActivityContext) -> tuple[d
     return headers, json.dumps(input.body, ensure_ascii=False, allow_nan=False).encode(errors="replace")
 
 
-async def _send(
-    transport: httpx.AsyncHTTPTransport, method: str, target: Target, headers: dict[str, str], content: bytes | None
-) -> tuple[httpx.Response, bytes]:
-    """Send to the checked address; raises :class:`ActivityError` if it cannot be reached or the answer is too long."""
-    try:
-        url = httpx.URL(target.url)
-    except httpx.InvalidURL as problem:
-        raise InvalidInput(f"url: {redact(target.url)!r} is not a valid address: {problem}") from None
-    named = f"[{target.host}]" if ":" in target.host else target.host
-    host = named if target.port == DEFAULT_PORTS[target.scheme] else f"{named}:{target.port}"
-    error: Exception | None = None
-    for address in target.addresses:
-        request = httpx.Request(
-            method,
-            url.copy_with(host=address, userinfo=b""),
-            headers=[
-                (name.encode(), value.strip().encode(errors="replace"))
-                for name, value in (headers | {"Host": host}).items()
-            ],
-            content=content,
-            extensions={
-                "sni_hostname": target.host,
-                "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS).as_dict(),
-            },
-        )
-        try:
-            response = await transport.handle_async_request(request)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
-            error = failure
-            continue
-        except httpx.HTTPError as failure:
-            raise ActivityError(f"{redact(target.url)} did not answer: {_words(failure)}") from None
-        try:
-            return response, await _read(response, target.url)
-        finally:
-            await response.aclose()
-    raise ActivityError(f"{redact(target.url)} cannot be reached: {_words(error)}")
-
-
-async def _read(response: httpx.Response, url: str) -> bytes:
-    body = bytearray()
-    try:
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_RESPONSE_BYTES:
-                raise PermanentError(f"{redact(url)} answered with more than {MAX_RESPONSE_BYTES // 2**20} MiB")
-    except httpx.HTTPError as failure:
-        raise ActivityError(f"{redact(url)} broke off its answer: {_words(failure)}") from None
-    return bytes(body)
-
-
 def _judged(input: HttpRequestInput, response: httpx.Response, body: bytes) -> HttpRequestOutput:
     status = response.status_code
     if not _is_expected(status, input):
-        retryable = status >= 500 or status in RETRYABLE_STATUS
         raise HttpError(
-            f"{input.method} {redact(input.url)} answered {status}", retryable=retryable, details={"status": status}
+            f"{input.method} {redact(input.url)} answered {status}",
+            retryable=pinned_http.may_help_again(status),
+            details={"status": status},
         )
     headers = {name.lower(): _clean(value) for name, value in response.headers.items()}
     return HttpRequestOutput(status=status, headers=headers, body=_decoded(response, body))
@@ -275,7 +210,3 @@ def _clean(text: str) -> str:
 def _origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
-
-
-def _words(error: Exception | None) -> str:
-    return str(error) or type(error).__name__

@@ -43,12 +43,23 @@ class Target:
     addresses: tuple[str, ...]
 
 
-def check_url(url: str, *, schemes: Collection[str] = ("http", "https"), field: str = "url") -> Target:
-    """Return the checked ``url``; raises what :func:`split_url` and :func:`resolve` raise."""
+def check_url(
+    url: str, *, schemes: Collection[str] = ("http", "https"), field: str = "url", is_trusted: bool = False
+) -> Target:
+    """Return the checked ``url``; raises what :func:`split_url` and :func:`resolve` raise.
+
+    ``is_trusted`` is for addresses that the operator set, never for those of an input: any host is good.
+    """
     parts = split_url(url, schemes=schemes, field=field)
     port = parts.port or DEFAULT_PORTS[parts.scheme]
     host = normal_host(parts.hostname or "", field=field)
-    return Target(url=url, scheme=parts.scheme, host=host, port=port, addresses=resolve(host, port, field=field))
+    return Target(
+        url=url,
+        scheme=parts.scheme,
+        host=host,
+        port=port,
+        addresses=resolve(host, port, field=field, is_trusted=is_trusted),
+    )
 
 
 def split_url(url: str, *, schemes: Collection[str], field: str = "url") -> SplitResult:
@@ -82,8 +93,8 @@ def normal_host(host: str, *, field: str = "url") -> str:
     return normal
 
 
-def resolve(host: str, port: int, *, field: str = "url") -> tuple[str, ...]:
-    """Return every address of ``host`` (as :func:`normal_host` gives it), checked.
+def resolve(host: str, port: int, *, field: str = "url", is_trusted: bool = False) -> tuple[str, ...]:
+    """Return every address of ``host`` (as :func:`normal_host` gives it), checked unless the operator set it.
 
     Raises :class:`ForbiddenTarget` if one of them is not public and the host is not allow-listed, and
     :class:`ActivityError` (worth another attempt) if the name cannot be resolved.
@@ -97,7 +108,7 @@ def resolve(host: str, port: int, *, field: str = "url") -> tuple[str, ...]:
     except (socket.gaierror, UnicodeError) as error:
         raise ActivityError(f"{field}: the host {host} cannot be resolved: {error}") from None
     addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not is_allowed_private(host, port):
+    if not is_trusted and not is_allowed_private(host, port):
         for address in addresses:
             if (reason := why_forbidden(ipaddress.ip_address(address.partition("%")[0]))) is not None:
                 raise ForbiddenTarget(

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django import Settings
 
-from workflows.activities import http_request
+from workflows.activities import http_request, pinned_http
 from workflows.activities.network_guard import ForbiddenTarget
 from workflows.errors import ActivityError, InvalidInput, PermanentError, WorkflowError
 from workflows.tests.activity_case import Case
@@ -364,7 +364,7 @@ def test_https_is_checked_against_the_name_although_the_address_is_called(
 
     monkeypatch.setattr("socket.getaddrinfo", resolve)
     monkeypatch.setattr("certifi.where", lambda: str(certificate))
-    http_request._tls.cache_clear()
+    pinned_http.tls.cache_clear()
     settings.POIMEN_ALLOWED_PRIVATE_HOSTS = ["pinned.invalid", "other.invalid"]
     server = Server(context)
     try:
@@ -376,7 +376,7 @@ def test_https_is_checked_against_the_name_although_the_address_is_called(
         assert len(server.seen) == 1
     finally:
         server.stop()
-        http_request._tls.cache_clear()
+        pinned_http.tls.cache_clear()
 
 
 def _certificate(directory: Path, name: str) -> Path:
