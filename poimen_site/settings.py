@@ -17,6 +17,7 @@ from poimen_site.environment import (
     is_origin,
     is_origin_or_any,
 )
+from poimen_site.outside_services import archives, authorization_servers, mail_server, notification_webhooks
 from poimen_site.secret_key import check_strength, load_or_create_secret_key
 from poimen_site.token_issuer import token_issuer
 
@@ -279,6 +280,17 @@ POIMEN_REPO_ROOTS = env.directories("POIMEN_REPO_ROOTS", default=[BASE_DIR, POIM
 POIMEN_ALLOWED_PRIVATE_HOSTS = env.words(
     "POIMEN_ALLOWED_PRIVATE_HOSTS", default=[], each=is_host, expected="hosts, each perhaps with a port"
 )
+
+# What activities talk to. Without EMAIL_URL there is no host, and no mail is sent.
+_mail = mail_server(env)
+EMAIL_HOST, EMAIL_PORT = _mail["host"], _mail["port"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["user"], _mail["password"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["starttls"], _mail["tls"]
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = _mail["sender"]
+POIMEN_WEBHOOKS = notification_webhooks(env)
+POIMEN_ARCHIVES = archives(env, home=POIMEN_HOME)
+POIMEN_AUTHORIZATION = authorization_servers(env)
 
 # What a scraper of /metrics shows; without it they are told on this machine only.
 POIMEN_METRICS_TOKEN = env.text("POIMEN_METRICS_TOKEN", default="")
