@@ -244,10 +244,18 @@ class SpecProblem(Shape):
     suggestion = text(required=False)
 
 
+class ScheduleReading(Shape):
+    """When a CronWorkflowSpec runs."""
+
+    reading = text()
+    nextRuns = serializers.ListField(child=moment())  # noqa: N815
+
+
 class SpecJudgement(Shape):
-    """What is right or wrong with a spec."""
+    """What is right or wrong with a spec; ``schedule`` of a CronWorkflowSpec that is valid."""
 
     valid = serializers.BooleanField()
+    schedule = ScheduleReading(required=False)
     warnings = serializers.ListField(child=text())
     problems = SpecProblem(many=True)
 

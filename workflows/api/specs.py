@@ -51,7 +51,10 @@ class SpecValidation(APIView):
 
     @documented("validateSpec", {200: SpecJudgement}, body=SpecBody, tag="specs")
     def post(self, request: Request) -> Response:
-        """Take ``{spec}``; answer ``{valid, errors, warnings, problems}``: 200 for invalid ones too."""
+        """Take ``{spec}``; answer ``{valid, errors, warnings, problems}``: 200 for invalid ones too.
+
+        A spec with the key ``schedule`` is judged as a CronWorkflowSpec; the answer then has its reading and next runs.
+        """
         body = checked(SpecBody, request.data)
         return Response(judge_spec(body["spec"], customer_of(request)).as_json())
 

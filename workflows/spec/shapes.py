@@ -3,7 +3,7 @@
 Owns the translation of pydantic's errors; rules over more than one field are in ``validator``.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,6 +12,8 @@ from workflows.spec import schema
 from workflows.spec.document import Step, join_path
 from workflows.spec.durations import EXPECTED
 from workflows.spec.report import Findings, shown
+
+Spec = TypeVar("Spec", bound=BaseModel)
 
 _STATE_SHAPES: Final[dict[str, type[BaseModel]]] = {
     "Task": schema.TaskState,
@@ -47,19 +49,21 @@ _DURATION_KEYS: Final = frozenset({"duration", "timeout", "heartbeat", "initialI
 _UNION_BRANCHES: Final = ("str", "int")
 
 
-def check_shape(document: dict[str, Any], findings: Findings) -> schema.WorkflowSpec | None:
+def check_shape(document: dict[str, Any], findings: Findings, kind: type[Spec]) -> Spec | None:
     """Return the spec that ``document`` is, or None after adding a problem for every place that does not fit."""
     try:
-        return schema.WorkflowSpec.model_validate(document, strict=True, by_alias=True, by_name=False)
+        return kind.model_validate(document, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
         told: set[str] = set()
         for detail in error.errors(include_url=False):
-            _tell(detail, document, findings, told)
+            _tell(detail, document, findings, told, kind)
         return None
 
 
-def _tell(detail: ErrorDetails, document: dict[str, Any], findings: Findings, told: set[str]) -> None:
-    steps, shape, kind = _locate(detail["loc"], document)
+def _tell(
+    detail: ErrorDetails, document: dict[str, Any], findings: Findings, told: set[str], whole: type[BaseModel]
+) -> None:
+    steps, shape, kind = _locate(detail["loc"], document, whole)
     path = join_path(steps)
     key = str(steps[-1]) if steps else ""
     given, context, error = detail["input"], detail.get("ctx", {}), detail["type"]
@@ -116,13 +120,15 @@ def _of(kind: str) -> str:
     return f" in a {kind} state" if kind else ""
 
 
-def _locate(loc: tuple[Step, ...], document: dict[str, Any]) -> tuple[list[Step], type[BaseModel], str]:
+def _locate(
+    loc: tuple[Step, ...], document: dict[str, Any], whole: type[BaseModel]
+) -> tuple[list[Step], type[BaseModel], str]:
     """Return the steps of ``loc`` as they are in the document, the shape around its last step, and its state type.
 
     Pydantic puts the type of a state (and the branch of a union of scalars) between the steps.
     """
     steps: list[Step] = []
-    shape: type[BaseModel] = schema.WorkflowSpec
+    shape = whole
     kind = ""
     value: Any = document
     for position, step in enumerate(loc):

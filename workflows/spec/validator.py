@@ -15,6 +15,7 @@ from workflows.spec.outline import Body, Node, Outline, outline
 from workflows.spec.reading import Place, Reader
 from workflows.spec.references import RESERVED_ROOTS
 from workflows.spec.report import Findings, Problem, SpecReport, shown
+from workflows.spec.schema import WorkflowSpec
 from workflows.spec.shapes import check_shape
 
 __all__ = ["ActivityInfo", "Problem", "SpecReport", "validate_spec"]
@@ -37,12 +38,12 @@ def validate_spec(
     plain = read_document(document, findings)
     if plain is None:
         return findings.report(None)
-    spec = check_shape(plain, findings)
-    _check_spec(plain, "", 1, findings, activities, workflow_names)
+    spec = check_shape(plain, findings, WorkflowSpec)
+    check_flow(plain, "", 1, findings, activities, workflow_names)
     return findings.report(spec)
 
 
-def _check_spec(
+def check_flow(
     document: dict[str, Any],
     path: str,
     depth: int,
@@ -50,7 +51,10 @@ def _check_spec(
     activities: Mapping[str, ActivityInfo] | None,
     workflow_names: Collection[str] | None,
 ) -> None:
-    """Check one spec: the document itself, or one that stands inside it in a Workflow state."""
+    """Check one spec of the right shape or not: the document itself, or one that stands inside it in a Workflow state.
+
+    ``path`` is where it stands, ``depth`` how many are around it, counted from 1.
+    """
     sketch = outline(document, path)
     if len(sketch.nodes) > limits.MAX_STATES:
         states = f"{len(sketch.nodes):,} states; it may have {limits.MAX_STATES:,}"
@@ -234,4 +238,4 @@ def _check_child(
         message = f"inline specs nest deeper than {limits.MAX_CHILD_DEPTH} levels"
         findings.add(f"{node.path}.spec", "child-too-deep", message)
         return
-    _check_spec(node.raw["spec"], f"{node.path}.spec", depth + 1, findings, activities, workflow_names)
+    check_flow(node.raw["spec"], f"{node.path}.spec", depth + 1, findings, activities, workflow_names)
