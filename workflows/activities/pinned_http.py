@@ -66,16 +66,20 @@ async def send(
     *,
     read_seconds: float,
     most_bytes: int,
+    shown: str = "",
 ) -> Answer:
     """Send to one of the checked addresses and return the answer, whatever its status.
+
+    ``shown`` stands for the address in errors, where its path is a secret; else it is the address without its query.
 
     Raises :class:`ActivityError` if none can be reached or the answer breaks off, and :class:`PermanentError` for an
     answer of more than ``most_bytes``.
     """
+    shown = shown or redact(target.url)
     try:
         url = httpx.URL(target.url)
     except httpx.InvalidURL as problem:
-        raise InvalidInput(f"url: {redact(target.url)!r} is not a valid address: {problem}") from None
+        raise InvalidInput(f"url: {shown!r} is not a valid address: {problem}") from None
     named = f"[{target.host}]" if ":" in target.host else target.host
     host = named if target.port == DEFAULT_PORTS[target.scheme] else f"{named}:{target.port}"
     error: Exception | None = None
@@ -99,12 +103,12 @@ async def send(
             error = failure
             continue
         except httpx.HTTPError as failure:
-            raise ActivityError(f"{redact(target.url)} did not answer: {_words(failure)}") from None
+            raise ActivityError(f"{shown} did not answer: {_words(failure)}") from None
         try:
-            return Answer(response, await _read(response, target.url, most_bytes))
+            return Answer(response, await _read(response, shown, most_bytes))
         finally:
             await response.aclose()
-    raise ActivityError(f"{redact(target.url)} cannot be reached: {_words(error)}")
+    raise ActivityError(f"{shown} cannot be reached: {_words(error)}")
 
 
 async def send_once(
@@ -115,26 +119,31 @@ async def send_once(
     *,
     seconds: float,
     most_bytes: int,
+    shown: str = "",
 ) -> Answer:
     """As :func:`send`, on a connection of its own and within ``seconds`` altogether, however slowly it trickles."""
     async with httpx.AsyncHTTPTransport(verify=tls()) as transport:
         try:
             return await asyncio.wait_for(
-                send(transport, method, target, headers, content, read_seconds=seconds, most_bytes=most_bytes), seconds
-            )
+                send(
+                    transport, method, target, headers, content,
+                    read_seconds=seconds, most_bytes=most_bytes, shown=shown,
+                ),
+                seconds,
+            )  # fmt: skip
         except TimeoutError:
-            raise ActivityError(f"{redact(target.url)} did not answer within {seconds:g} s") from None
+            raise ActivityError(f"{shown or redact(target.url)} did not answer within {seconds:g} s") from None
 
 
-async def _read(response: httpx.Response, url: str, most_bytes: int) -> bytes:
+async def _read(response: httpx.Response, shown: str, most_bytes: int) -> bytes:
     body = bytearray()
     try:
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > most_bytes:
-                raise PermanentError(f"{redact(url)} answered with more than {_size(most_bytes)}")
+                raise PermanentError(f"{shown} answered with more than {_size(most_bytes)}")
     except httpx.HTTPError as failure:
-        raise ActivityError(f"{redact(url)} broke off its answer: {_words(failure)}") from None
+        raise ActivityError(f"{shown} broke off its answer: {_words(failure)}") from None
     return bytes(body)
 
 

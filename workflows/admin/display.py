@@ -21,6 +21,7 @@ _SIGNS = {
     "pending": "○", "ready": "○", "blocked": "·", "queued": "·", "running": "▸", "waiting": "◔", "paused": "‖",
     "held": "‖", "success": "✓", "approved": "✓", "failed": "✗", "rejected": "✗", "cancelled": "⊘", "skipped": "–",
     "timed_out": "◷", "expired": "◷", "interrupted": "↯", "active": "✓",
+    "delivered": "✓", "sending": "▸",
     "revoked": "⊘",
 }  # fmt: skip
 

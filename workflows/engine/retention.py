@@ -35,6 +35,7 @@ _PARTS = (
     """DELETE FROM workflows_approvalvote
     WHERE gate_id IN (SELECT id FROM workflows_approvalgate WHERE execution_id = ANY(%s))""",
     "DELETE FROM workflows_approvalgate WHERE execution_id = ANY(%s)",
+    "DELETE FROM workflows_notificationrecord WHERE execution_id = ANY(%s)",
     "UPDATE workflows_execution SET continued_from_id = NULL WHERE continued_from_id = ANY(%s)",
     "UPDATE workflows_execution SET rerun_of_id = NULL WHERE rerun_of_id = ANY(%s)",
     "DELETE FROM workflows_branch WHERE execution_id = ANY(%s)",

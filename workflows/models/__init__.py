@@ -7,6 +7,7 @@ from workflows.models.branch import Branch, BranchStatus, Waiting
 from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
 from workflows.models.metric_tally import MetricTally
+from workflows.models.notification import NotificationRecord, NotificationStatus
 from workflows.models.process import Process, ProcessKind
 from workflows.models.request_count import RequestCount
 from workflows.models.secret import Secret
@@ -30,6 +31,8 @@ __all__ = [
     "LogEntry",
     "Membership",
     "MetricTally",
+    "NotificationRecord",
+    "NotificationStatus",
     "Process",
     "ProcessKind",
     "RequestCount",

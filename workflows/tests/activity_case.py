@@ -13,8 +13,11 @@ from workflows.activities.registry import registry
 class Case:
     """One execution with a home of its own; ``reports`` collects what its activities said."""
 
-    def __init__(self, home: Path, execution: str = "018f0000-0000-7000-8000-000000000001") -> None:
+    def __init__(
+        self, home: Path, execution: str = "018f0000-0000-7000-8000-000000000001", customer: str = "customer"
+    ) -> None:
         self.home = home
+        self.customer = customer
         self.execution = execution
         self.reports: list[Report] = []
         self.cancelled = threading.Event()
@@ -23,7 +26,7 @@ class Case:
         self, *, state: str = "State", visit: int = 1, attempt: int = 1, resumed: Resumption | None = None
     ) -> ActivityContext:
         """Return a context of this execution, as the engine would make it."""
-        identity = Identity(self.execution, "customer", "branch", state, visit, attempt)
+        identity = Identity(self.execution, self.customer, "branch", state, visit, attempt)
         return ActivityContext(
             identity, home=self.home, sink=self.reports.append, cancelled=self.cancelled, resumed=resumed
         )

@@ -27,6 +27,7 @@ CONTRACT = {
     "SecurityScanActivity": ("security", "8m", False, 2, 1.5, ["CloneRepoActivity"]),
     "GenerateReportActivity": ("reporting", "2m", False, 1, 1.0, ["AnalyzeCodeActivity", "SecurityScanActivity"]),
     "ApproveWorkflowActivity": ("approval", "2h", False, 1, 1.0, []),
+    "NotifyStatusActivity": ("notification", "3m", True, 3, 1.5, []),
 }
 INPUTS = {
     "CloneRepoActivity": {"repo": True, "branch": False, "depth": False},
@@ -34,6 +35,7 @@ INPUTS = {
     "SecurityScanActivity": {"path": True, "severity": False},
     "GenerateReportActivity": {"analysisResult": False, "securityResult": False, "format": False},
     "ApproveWorkflowActivity": {"workflowId": True, "requiredApprovals": False, "timeoutMinutes": False},
+    "NotifyStatusActivity": {"channel": True, "status": True, "message": True},
     "HttpRequestActivity": {"method": False, "url": True, "headers": False, "body": False, "expectStatus": False},
     "EchoActivity": {"value": False},
 }
@@ -43,6 +45,7 @@ OUTPUTS = {
     "SecurityScanActivity": {"vulnerabilities", "securityScore", "riskLevel"},
     "GenerateReportActivity": {"report", "reportPath"},
     "ApproveWorkflowActivity": {"approved", "approver", "timestamp"},
+    "NotifyStatusActivity": {"notificationId", "timestamp"},
     "HttpRequestActivity": {"status", "headers", "body"},
     "EchoActivity": {"value"},
 }
