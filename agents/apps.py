@@ -1,4 +1,4 @@
-"""App configuration of agents."""
+"""App configuration of agents: registers its activities and its admin."""
 
 from django.apps import AppConfig
 

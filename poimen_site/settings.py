@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from poimen_site import llm_settings
 from poimen_site.embedded_postgres import EmbeddedPostgres
 from poimen_site.environment import (
     Environment,
@@ -291,6 +292,33 @@ DEFAULT_FROM_EMAIL = _mail["sender"]
 POIMEN_WEBHOOKS = notification_webhooks(env)
 POIMEN_ARCHIVES = archives(env, home=POIMEN_HOME)
 POIMEN_AUTHORIZATION = authorization_servers(env)
+
+# The language model (contract-router-and-llm 2).
+LOCAL_LLM_BASE_URL = llm_settings.base_url("LOCAL_LLM_BASE_URL", env.text("LOCAL_LLM_BASE_URL", default=""))
+LOCAL_LLM_API_KEY = env.text("LOCAL_LLM_API_KEY", default="")
+POIMEN_LLM_MODELS = llm_settings.models_by_alias(
+    env.words(
+        "POIMEN_LLM_MODELS",
+        default=list(llm_settings.DEFAULT_MODELS),
+        each=llm_settings.is_model,
+        expected="names of models, each perhaps as name=model",
+    )
+)
+POIMEN_LLM_CONCURRENCY = llm_settings.limits_by_alias(
+    env.words(
+        "POIMEN_LLM_CONCURRENCY", default=[], each=llm_settings.is_limit, expected="numbers, some as model=number"
+    ),
+    default=16,
+)
+POIMEN_LLM_REQUESTS_PER_MINUTE = llm_settings.limits_by_alias(
+    env.words(
+        "POIMEN_LLM_REQUESTS_PER_MINUTE", default=[], each=llm_settings.is_limit,
+        expected="numbers, some as model=number",
+    ),
+    default=0,
+)  # fmt: skip
+POIMEN_LLM_TIMEOUT_SECONDS = env.number("POIMEN_LLM_TIMEOUT_SECONDS", default=110.0, least=1.0, most=3600.0)
+POIMEN_LLM_RETENTION_DAYS = env.whole_number("POIMEN_LLM_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
 
 # What a scraper of /metrics shows; without it they are told on this machine only.
 POIMEN_METRICS_TOKEN = env.text("POIMEN_METRICS_TOKEN", default="")
