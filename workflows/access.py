@@ -152,10 +152,7 @@ def role_required(needed: Role, *, read: Role | None = None, by_key: bool = True
 def require_role(request: Request, needed: Role, *, is_reading: bool = False, by_key: bool = True) -> Access:
     """Return what the request may do; raises ``PermissionDenied`` (403) unless its role and its key's scopes do."""
     access = access_of(request)
-    if not access.role.covers(needed):
-        raise PermissionDenied(
-            f"this needs the role {needed.value} at {access.customer.slug}; yours is {access.role.value}"
-        )
+    refuse_lesser(access, needed)
     if isinstance(request.auth, ApiKey):
         if not by_key:
             raise PermissionDenied("this cannot be done with an API key; sign in as a person")
@@ -163,6 +160,14 @@ def require_role(request: Request, needed: Role, *, is_reading: bool = False, by
         if scope not in has:
             raise PermissionDenied(f"this needs a key with the scope {scope.value}; yours has {', '.join(has)}")
     return access
+
+
+def refuse_lesser(access: Access, needed: Role) -> None:
+    """Raise ``PermissionDenied`` (403), naming the role that is missing, unless ``access`` covers ``needed``."""
+    if not access.role.covers(needed):
+        raise PermissionDenied(
+            f"this needs the role {needed.value} at {access.customer.slug}; yours is {access.role.value}"
+        )
 
 
 def roles_of(user: AbstractBaseUser | AnonymousUser) -> dict[UUID, Role]:

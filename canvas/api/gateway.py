@@ -33,6 +33,7 @@ from canvas.gateway import (
 )
 from workflows import approvals, control
 from workflows.access import Access, require_role
+from workflows.api.acts import as_unprocessable
 from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.logs import lines_after
@@ -49,7 +50,6 @@ from workflows.api.requests import (
     idempotency_key,
     not_found,
 )
-from workflows.api.specs import as_unprocessable
 from workflows.api.timestamps import rfc3339
 from workflows.live.lines import START, Cursor
 from workflows.models import Execution, Role

@@ -1,6 +1,8 @@
 """``/workflows/{id}/execute`` and ``/workflows/{id}/executions`` (contract-rest-api 2.4, 2.6)."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
+from uuid import UUID
 
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -12,7 +14,7 @@ from canvas.api.bodies import object_of, own_workflow_in, workflow_id_in
 from canvas.api.refusals import answered, refused_field
 from canvas.json_values import first_fault
 from canvas.starting import start_workflow
-from workflows.access import actor_of, customer_of, role_required
+from workflows.access import Access, access_of, customer_of, role_required
 from workflows.api.answers import ExecutionAnswer, ExecutionInList
 from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.executions import execution_body, executions_of, list_bodies
@@ -39,18 +41,23 @@ class Execute(APIView):
         201 with the execution; 422 with the problems of a canvas that cannot run. With ``Idempotency-Key`` a repeated
         request answers 200 with the execution of the first, and 409 if it asks for something else.
         """
-        pk = workflow_id_in(workflow_id)
-        inputs, priority = _start_request(object_of(request))
-        with answered():
-            execution, is_new = start_workflow(
-                pk,
-                customer_of(request),
-                inputs=inputs,
-                priority=priority,
-                idempotency_key=idempotency_key(request),
-                by=actor_of(request),
-            )
-        return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
+        body, is_new = run_workflow(
+            access_of(request), workflow_id_in(workflow_id), object_of(request), idempotency_key(request)
+        )
+        return Response(body, status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
+
+
+def run_workflow(access: Access, pk: UUID, sent: Mapping[str, Any], key: str | None) -> tuple[dict[str, Any], bool]:
+    """Start the newest version with ``{inputs?, priority?}``; returns the execution and whether it is new.
+
+    As REST and the command line do it. Raises the errors of the API, see :class:`Execute`.
+    """
+    inputs, priority = _start_request(sent)
+    with answered():
+        execution, is_new = start_workflow(
+            pk, access.customer, inputs=inputs, priority=priority, idempotency_key=key, by=access.actor
+        )
+    return execution_body(execution), is_new
 
 
 class ListQuery(Page):

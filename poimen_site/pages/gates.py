@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from poimen_site.pages.visitor import Visitor
-from workflows.api.approvals import gates_of
+from workflows.api.gates import gates_of
 from workflows.models import ApprovalGate, Role
 from workflows.models.approval import GateStatus
 

@@ -2,33 +2,28 @@
 
 from collections.abc import Callable
 from typing import ClassVar
-from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_view
 from rest_framework import serializers, status
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from workflows import approvals, control, submission
+from workflows import control
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
+from workflows.api import acts
 from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
 from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
-from workflows.api.executions import execution_body, executions_of, list_bodies, own_execution_in
+from workflows.api.executions import executions_of, list_bodies
 from workflows.api.logs import DEFAULT_LINES, MAX_LINES
 from workflows.api.requests import (
     EXECUTION,
-    Conflict,
-    JsonValue,
     Ordering,
     Page,
     Query,
     Reason,
-    Strict,
-    Text,
     checked,
     id_in_path,
     idempotency_key,
@@ -71,20 +66,6 @@ class ReadOptions(Query):
     level = serializers.ChoiceField(choices=LEVELS, default="info")
 
 
-class SignalBody(Strict):
-    """A signal; sent twice with one ``dedupeKey`` it arrives once."""
-
-    name = Text(max_length=128)
-    payload = JsonValue(required=False, allow_null=True, default=None)
-    dedupeKey = Text(required=False, max_length=255, default=None)  # noqa: N815
-
-
-class RerunBody(Strict):
-    """Where to start again; left out: from the beginning."""
-
-    fromState = Text(required=False, max_length=128, default=None)  # noqa: N815
-
-
 class ExecutionList(APIView):
     """``GET /executions``: newest first, a bare array; the total is in the header ``X-Total-Count``."""
 
@@ -121,10 +102,6 @@ class _Action(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
-    def answer(self, request: Request, pk: UUID, code: int) -> Response:
-        """The execution as it is now, without outputs and logs."""
-        return Response(read_execution(customer_of(request).pk, pk, lines=0), status=code)
-
 
 def asks(operation_id: str, code: int) -> Callable[[type[APIView]], type[APIView]]:
     """Say what an endpoint takes that asks something of an execution."""
@@ -139,13 +116,8 @@ class _ReasonedAction(_Action):
 
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{reason?}`` and ask for it; asking twice is asking once."""
-        pk = own_execution_in(execution_id, customer_of(request))
-        reason = checked(Reason, request.data)["reason"]
-        try:
-            type(self).request_it(pk, by=access_of(request).actor, reason=reason)
-        except control.NotPossible as error:
-            raise Conflict(str(error)) from error
-        return self.answer(request, pk, self.code)
+        body = acts.ask(type(self).request_it, access_of(request), execution_id, request.data)
+        return Response(body, status=self.code)
 
 
 @asks("cancelExecution", 202)
@@ -173,22 +145,11 @@ class ResumeExecution(_ReasonedAction):
 class SignalExecution(_Action):
     """``POST /executions/{id}/signal``: 202 with ``{id, name, new}``."""
 
-    @documented("signalExecution", {202: SignalTaken}, body=SignalBody, refusals=[404, 409], tag="executions")
+    @documented("signalExecution", {202: SignalTaken}, body=acts.SignalBody, refusals=[404, 409], tag="executions")
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{name, payload?, dedupeKey?}`` and deliver it to the branch that waits, or will wait, for it."""
-        pk = own_execution_in(execution_id, customer_of(request))
-        body = checked(SignalBody, request.data)
-        if body["name"].startswith(approvals.SIGNAL_PREFIX):
-            raise ValidationError(
-                {"name": ["approvals are decided by vote, not by signal: POST /approvals/{id}/approve"]}
-            )
-        try:
-            signal, is_new = control.send_signal(
-                pk, body["name"], body["payload"], dedupe_key=body["dedupeKey"], by=access_of(request).actor
-            )
-        except control.NotPossible as error:
-            raise Conflict(str(error)) from error
-        return Response({"id": str(signal.pk), "name": signal.name, "new": is_new}, status=status.HTTP_202_ACCEPTED)
+        body = acts.send_signal(access_of(request), execution_id, request.data)
+        return Response(body, status=status.HTTP_202_ACCEPTED)
 
 
 class RerunExecution(_Action):
@@ -197,7 +158,7 @@ class RerunExecution(_Action):
     @documented(
         "rerunExecution",
         {200: ExecutionAnswer, 201: ExecutionAnswer},
-        body=RerunBody,
+        body=acts.RerunBody,
         headers=[IDEMPOTENCY_KEY],
         refusals=[404, 409],
         tag="executions",
@@ -207,12 +168,5 @@ class RerunExecution(_Action):
 
         With ``Idempotency-Key`` a repeated request answers 200 with the execution of the first.
         """
-        pk = own_execution_in(execution_id, customer_of(request))
-        state, key = checked(RerunBody, request.data)["fromState"], idempotency_key(request)
-        try:
-            execution, is_new = submission.rerun_once(
-                pk, from_state=state, idempotency_key=key, by=access_of(request).actor
-            )
-        except (submission.NotRerunnable, submission.IdempotencyConflict) as error:
-            raise Conflict(str(error)) from error
-        return Response(execution_body(execution), status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
+        body, is_new = acts.rerun(access_of(request), execution_id, request.data, idempotency_key(request))
+        return Response(body, status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)

@@ -225,8 +225,11 @@ def explained(answer: Answer, error: str, details: Any) -> Answer:
 def idempotency_key(request: Request) -> str | None:
     """Return the header ``Idempotency-Key``, None without one; raises ``ParseError`` (400) for what cannot be a key."""
     key = request.headers.get(IDEMPOTENCY_HEADER)
-    if key is None:
-        return None
+    return None if key is None else checked_key(key)
+
+
+def checked_key(key: str) -> str:
+    """Return an idempotency key; raises ``ParseError`` (400) for what cannot be one."""
     if not key.strip() or len(key) > MAX_KEY_LENGTH or not key.isprintable():
         raise ParseError(f"{IDEMPOTENCY_HEADER}: expected 1 to {MAX_KEY_LENGTH} printable characters")
     return key
