@@ -1,4 +1,4 @@
-"""App configuration of agents: registers its activities and its admin."""
+"""App configuration of agents: registers its activities."""
 
 from django.apps import AppConfig
 
@@ -7,3 +7,9 @@ class AgentsConfig(AppConfig):
     """Who does the work."""
 
     name = "agents"
+
+    def ready(self) -> None:
+        """Register the activities."""
+        from agents import activities
+
+        activities.load()
