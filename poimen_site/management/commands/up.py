@@ -20,7 +20,7 @@ from typing import IO, Any
 import django
 import psutil
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
 from poimen_site import supervisor_guard
@@ -48,6 +48,12 @@ class Command(BaseCommand):
     help = "Run Poimen on this machine: database, web, worker and clock."
     requires_system_checks = ()  # the web process checks
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take ``--demo-llm``."""
+        parser.add_argument(
+            "--demo-llm", action="store_true", help="also run a language model made of rules, and use it"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare the home, start everything, keep it running."""
         began = time.monotonic()
@@ -60,7 +66,10 @@ class Command(BaseCommand):
         database = None if settings.DATABASE_URL else EmbeddedPostgres(home)
         guard = _guard(lock.fileno(), home if database else None)
         gate, opener = os.pipe()
-        supervisor = Supervisor(_services(listener, gate))
+        services = _services(listener, gate)
+        if options["demo_llm"]:
+            services.append(_demo_llm())
+        supervisor = Supervisor(services)
         try:
             supervisor.start("web")
             with ThreadPoolExecutor(1) as beside:
@@ -172,6 +181,15 @@ def _services(listener: socket.socket, gate: int) -> list[Service]:
         Service("worker", [*manage, "qcluster"], start_at=NEVER),
         Service("clock", [*manage, "clock"], start_at=NEVER),
     ]
+
+
+def _demo_llm() -> Service:
+    """A server of a port of its own, which stays when the process is replaced; the others are told where it is."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    os.environ["LOCAL_LLM_BASE_URL"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    os.environ["LOCAL_LLM_API_KEY"] = ""  # one that is set is for another server
+    argv = [sys.executable, "-m", "agents.demo_llm", "--fd", str(listener.detach())]
+    return Service("llm", argv, environment={"PYTHONPATH": str(settings.BASE_DIR)}, fds=[int(argv[-1])])
 
 
 def _guard(lock: int, home: Path | None) -> "subprocess.Popen[bytes]":
