@@ -5,7 +5,7 @@ One statement writes the execution, its root branch and the hint; there is no mo
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
@@ -56,11 +56,14 @@ def store_spec(document: Mapping[str, Any]) -> SpecDocument:
 
 _INSERT = """
 WITH execution AS (
-    INSERT INTO workflows_execution (id, customer_id, workflow_id, workflow_version_id, spec_id, name, status, inputs,
+    INSERT INTO workflows_execution (id, customer_id, workflow_id, workflow_version_id, spec_id, schedule_id, name,
+        status, inputs,
         errors, priority, created_by, parent_id, parent_branch, parent_visit, parent_attempt, depth,
         continued_from_id, rerun_of_id, start_state, idempotency_key, request_hash, pause_reason, paused_by,
         cancel_reason, cancelled_by, created_at, deadline_at)
-    VALUES (%(id)s, %(customer)s, %(workflow)s, %(version)s, %(spec)s, %(name)s, 'pending', %(inputs)s::jsonb,
+    VALUES (%(id)s, %(customer)s, %(workflow)s, %(version)s, %(spec)s,
+        COALESCE(%(schedule)s, (SELECT schedule_id FROM workflows_execution WHERE id = %(continued_from)s)),
+        %(name)s, 'pending', %(inputs)s::jsonb,
         '[]'::jsonb, %(priority)s, %(created_by)s, %(parent)s, %(parent_branch)s, %(parent_visit)s,
         %(parent_attempt)s, %(depth)s, %(continued_from)s, %(rerun_of)s, %(start_state)s, %(key)s, %(hash)s, '', '',
         '', '', now(), now() + %(timeout)s::interval)
@@ -83,16 +86,17 @@ SELECT created_at FROM execution LEFT JOIN hint ON true
 """
 
 
-def insert_execution(
-    cursor: Any,
+def execution_values(
     *,
     customer: UUID,
     spec: schema.WorkflowSpec,
     checksum: str,
     inputs: Mapping[str, Any],
     name: str,
+    id: UUID | None = None,
     workflow: UUID | None = None,
     version: int | None = None,
+    schedule: UUID | None = None,
     priority: int = 0,
     created_by: str = "",
     parent: UUID | None = None,
@@ -108,11 +112,11 @@ def insert_execution(
     first_visit: int = 1,
     idempotency_key: str | None = None,
     request_hash: str = "",
-) -> tuple[UUID, UUID, Any] | None:
-    """Write an execution that starts at once; returns ``(execution id, root branch id, created_at)``.
+) -> dict[str, Any]:
+    """Return what the insertion of an execution that starts at once binds; it will have this ``id`` and ``branch``.
 
-    None if the idempotency key is taken. Part of the caller's transaction, if there is one. Raises
-    :class:`LimitExceeded` for inputs over 1 MiB or too deep a chain of children.
+    A continuation belongs to the schedule of what it continues. Raises :class:`LimitExceeded` for inputs over 1 MiB or
+    too deep a chain of children.
     """
     if depth > limits.MAX_CHILD_DEPTH:
         raise LimitExceeded(f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep, and this is one deeper")
@@ -121,25 +125,36 @@ def insert_execution(
         raise LimitExceeded(
             f"inputs may hold {MAX_INPUT_BYTES // 1024} KiB; put larger data where activities can read it"
         )
-    id, branch = new_id(), new_id()
     state = start_state or start_of(spec.states, spec.start_at)
     first = next(s for s in spec.states if s.name == state)
-    cursor.execute(
-        _INSERT,
-        {
-            "id": id, "customer": customer, "workflow": workflow, "version": version, "spec": checksum, "name": name,
-            "inputs": text, "priority": priority, "created_by": created_by, "parent": parent,
-            "parent_branch": parent_branch, "parent_visit": parent_visit, "parent_attempt": parent_attempt,
-            "depth": depth, "continued_from": continued_from, "rerun_of": rerun_of,
-            "start_state": start_state or "", "key": idempotency_key, "hash": request_hash,
-            "timeout": parse_duration(spec.timeout) if spec.timeout else None, "branch": branch, "state": state,
-            "visit": first_visit, "activity": first.resource if isinstance(first, schema.TaskState) else "",
-            "variables": dumps(dict(variables or {})), "previous": None if previous is None else dumps(previous),
-            "message": f"{name} started", "channel": hints.READY_CHANNEL,
-        },
-    )  # fmt: skip
+    return {
+        "id": id or new_id(), "customer": customer, "workflow": workflow, "version": version, "spec": checksum,
+        "schedule": schedule, "name": name, "inputs": text, "priority": priority, "created_by": created_by,
+        "parent": parent, "parent_branch": parent_branch, "parent_visit": parent_visit,
+        "parent_attempt": parent_attempt, "depth": depth, "continued_from": continued_from, "rerun_of": rerun_of,
+        "start_state": start_state or "", "key": idempotency_key, "hash": request_hash,
+        "timeout": parse_duration(spec.timeout) if spec.timeout else None, "branch": new_id(), "state": state,
+        "visit": first_visit, "activity": first.resource if isinstance(first, schema.TaskState) else "",
+        "variables": dumps(dict(variables or {})), "previous": None if previous is None else dumps(previous),
+        "message": f"{name} started", "channel": hints.READY_CHANNEL,
+    }  # fmt: skip
+
+
+def insert_execution(cursor: Any, **values: Any) -> tuple[UUID, UUID, Any] | None:
+    """Write an execution that starts at once; returns ``(execution id, root branch id, created_at)``.
+
+    Takes what :func:`execution_values` takes, and raises what that raises. None if the idempotency key is taken. Part
+    of the caller's transaction, if there is one.
+    """
+    bound = execution_values(**values)
+    cursor.execute(_INSERT, bound)
     row = cursor.fetchone()
-    return None if row is None else (id, branch, row[0])
+    return None if row is None else (bound["id"], bound["branch"], row[0])
+
+
+def insert_executions(cursor: Any, executions: Sequence[Mapping[str, Any]]) -> None:
+    """Write executions, each as :func:`execution_values` gave it, in one round trip; in the caller's transaction."""
+    cursor.executemany(_INSERT, executions)
 
 
 def start_execution(

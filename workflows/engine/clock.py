@@ -1,4 +1,4 @@
-"""What the passing of time and the death of workers bring about: timers, lost leases, deadlines, retention.
+"""What the passing of time and the death of workers bring about: timers, lost leases, deadlines, schedules, retention.
 
 Any number may run; one leads, by a session lock in the database. Every duty is one guarded statement or transaction,
 so that two leaders during a fail-over do no harm. Only the database's clock counts.
@@ -22,6 +22,7 @@ from workflows.engine.store import connection_parameters
 from workflows.identifiers import new_id
 from workflows.metrics.tallies import Tally
 from workflows.models import ProcessKind
+from workflows.schedules import firing
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ RETENTION_SECONDS = 60.0
 ANCHOR_SECONDS = 15.0
 TALLY_SECONDS = 5.0
 TRACE_SECONDS = 2.0
+QUEUE_SECONDS = 0.5
+MEND_SECONDS = 15.0
 JUMP_SECONDS = 2.0
 
 # The execution is locked too: a pause or resume that commits at this moment must not be overlooked.
@@ -80,6 +83,17 @@ FROM back
 """
 
 _OVERDUE = "SELECT id FROM workflows_execution WHERE deadline_at <= now() AND ended_at IS NULL LIMIT 100"
+
+_SCHEDULE_IS_DUE = """
+SELECT EXISTS (SELECT 1 FROM workflows_schedule WHERE paused_at IS NULL AND fires_at <= now())
+"""
+
+_NEXT = """
+SELECT extract(epoch FROM LEAST(
+    (SELECT min(wake_at) FROM workflows_branch WHERE status = 'waiting' AND wake_at IS NOT NULL),
+    (SELECT min(fires_at) FROM workflows_schedule WHERE paused_at IS NULL AND fires_at IS NOT NULL)
+) - now())::float
+"""
 
 _MISSED_SIGNALS = """
 SELECT b.execution_id, b.id FROM workflows_branch b WHERE b.status = 'waiting' AND b.wait_signal <> '' AND EXISTS (
@@ -161,6 +175,11 @@ class Clock:
         if woken > 0:
             hints.notify_ready(connection)
         self._each(connection, _OVERDUE, self._time_out)
+        # A batch at a time: however many are due at once, everything else has its turn in between.
+        if (row := connection.execute(_SCHEDULE_IS_DUE).fetchone()) is not None and row[0]:
+            firing.fire_due()
+        self._at_most_every(QUEUE_SECONDS, "queues", firing.start_queued)
+        self._at_most_every(MEND_SECONDS, "schedules", firing.mend_ahead)
         self._at_most_every(TICK_SECONDS, "gates", approvals.expire_due_gates)
         self._at_most_every(
             TICK_SECONDS * 5,
@@ -178,10 +197,7 @@ class Clock:
         self._at_most_every(ANCHOR_SECONDS, "anchor", lambda: anchor.renew(connection))
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
-        row = connection.execute(
-            "SELECT extract(epoch FROM min(wake_at) - now())::float FROM workflows_branch "
-            "WHERE status = 'waiting' AND wake_at IS NOT NULL"
-        ).fetchone()
+        row = connection.execute(_NEXT).fetchone()
         due = row[0] if row and row[0] is not None else TICK_SECONDS
         return float(min(max(due, SHORTEST_TICK_SECONDS), TICK_SECONDS / 4))
 

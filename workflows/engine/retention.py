@@ -15,11 +15,17 @@ from django.conf import settings
 log = logging.getLogger(__name__)
 
 BATCH = 200
+SCHEDULE_BATCH = 5000
 
 _OLD = """
 SELECT id FROM workflows_execution e WHERE ended_at < now() - %s * interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM workflows_execution p WHERE p.id = e.parent_id)
 ORDER BY ended_at LIMIT %s
+"""
+_OLD_SCHEDULE_RUNS = """
+DELETE FROM workflows_schedulerun WHERE id IN (
+    SELECT id FROM workflows_schedulerun WHERE decided_at < now() - %s * interval '1 day' AND outcome <> 'queued'
+    ORDER BY decided_at LIMIT %s)
 """
 _FAMILY = """
 WITH RECURSIVE family AS (
@@ -61,12 +67,15 @@ def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> 
             for execution in gone:
                 _remove_files(execution)
             log.info("retention removed %d executions", len(gone))
+    if keep > 0 or days is not None:
+        connection.execute(_OLD_SCHEDULE_RUNS, (keep, SCHEDULE_BATCH))
     connection.execute("DELETE FROM workflows_process WHERE heartbeat_at < now() - interval '10 minutes'")
     connection.execute("DELETE FROM workflows_secret WHERE expires_at < now()")
     connection.execute(
         "DELETE FROM workflows_specdocument s WHERE s.created_at < now() - interval '1 day' "
         "AND NOT EXISTS (SELECT 1 FROM workflows_execution e WHERE e.spec_id = s.checksum) "
-        "AND NOT EXISTS (SELECT 1 FROM workflows_workflowversion v WHERE v.spec_id = s.checksum)"
+        "AND NOT EXISTS (SELECT 1 FROM workflows_workflowversion v WHERE v.spec_id = s.checksum) "
+        "AND NOT EXISTS (SELECT 1 FROM workflows_schedule c WHERE c.spec_id = s.checksum)"
     )
     return len(gone)
 

@@ -10,6 +10,7 @@ from workflows.models.metric_tally import MetricTally
 from workflows.models.notification import NotificationRecord, NotificationStatus
 from workflows.models.process import Process, ProcessKind
 from workflows.models.request_count import RequestCount
+from workflows.models.schedule import Overlap, RunOutcome, RunTrigger, Schedule, ScheduleRun
 from workflows.models.secret import Secret
 from workflows.models.signal import Signal
 from workflows.models.state_run import RunStatus, StateRun
@@ -33,11 +34,16 @@ __all__ = [
     "MetricTally",
     "NotificationRecord",
     "NotificationStatus",
+    "Overlap",
     "Process",
     "ProcessKind",
     "RequestCount",
     "Role",
+    "RunOutcome",
     "RunStatus",
+    "RunTrigger",
+    "Schedule",
+    "ScheduleRun",
     "Scope",
     "Secret",
     "Signal",

@@ -53,6 +53,9 @@ class Execution(models.Model):
         WorkflowVersion, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     spec = models.ForeignKey(SpecDocument, on_delete=models.PROTECT, related_name="executions", db_index=False)
+    schedule = models.ForeignKey(
+        "Schedule", null=True, on_delete=models.SET_NULL, related_name="executions", db_index=False
+    )
     name = models.CharField(max_length=128)
     status = models.CharField(max_length=16, choices=ExecutionStatus.choices, default=ExecutionStatus.PENDING)
     inputs = models.JSONField(default=dict)
@@ -104,6 +107,16 @@ class Execution(models.Model):
                     ("continued_from", "execution_continued"),
                     ("rerun_of", "execution_rerun"),
                 )
+            ),
+            models.Index(
+                fields=["schedule", "-created_at"],
+                name="execution_of_schedule",
+                condition=models.Q(schedule__isnull=False),
+            ),
+            models.Index(
+                fields=["schedule"],
+                name="execution_scheduled_open",
+                condition=models.Q(ended_at=None, schedule__isnull=False),
             ),
             models.Index(
                 fields=["deadline_at"],

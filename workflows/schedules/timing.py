@@ -1,0 +1,42 @@
+"""When a schedule is due, and when it fires: the instants of its cron text within its bounds, and the jitter of each.
+
+Owns arithmetic on one schedule; reads no clock and no database.
+"""
+
+import hashlib
+from datetime import datetime, timedelta
+from typing import Final
+
+from workflows.models import Schedule
+from workflows.schedules.cron import parse_cron
+from workflows.schedules.zones import zone_of
+
+_LEAST: Final = timedelta(microseconds=1)
+
+
+def due_after(schedule: Schedule, moment: datetime) -> datetime | None:
+    """Return the first instant after ``moment`` at which the schedule is due, None if none comes any more.
+
+    Bounds are ``starts_at`` (counts in), ``ends_at`` (does not) and ``max_runs``.
+    """
+    if schedule.max_runs is not None and schedule.runs >= schedule.max_runs:
+        return None
+    if schedule.starts_at is not None and moment < schedule.starts_at:
+        moment = schedule.starts_at - _LEAST
+    due = parse_cron(schedule.cron).next_after(moment, zone_of(schedule.zone), schedule.anchor)
+    return None if due is None or (schedule.ends_at is not None and due >= schedule.ends_at) else due
+
+
+def fires_at(schedule: Schedule, due: datetime) -> datetime:
+    """Return ``due`` and this instant's jitter: the same whoever asks and whenever, spread evenly over schedules."""
+    if not schedule.jitter:
+        return due
+    digest = hashlib.sha256(f"{schedule.pk}:{int(due.timestamp())}".encode()).digest()
+    return due + schedule.jitter * (int.from_bytes(digest[:6]) / 2**48)
+
+
+def plan(schedule: Schedule, now: datetime) -> None:
+    """Set when the schedule is due next, seen from ``now``: at creation, after a change, and when it is resumed."""
+    schedule.due_at = due_after(schedule, now)
+    schedule.fires_at = fires_at(schedule, schedule.due_at) if schedule.due_at is not None else None
+    schedule.decided_at = now
