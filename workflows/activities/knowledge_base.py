@@ -45,6 +45,7 @@ def entry(activity: Activity) -> dict[str, Any]:
         "name": activity.name,
         "description": activity.description,
         "category": activity.category,
+        "keywords": list(activity.keywords),
         "internal": activity.internal,
         "inputs": _fields(activity.input_schema, with_required=True),
         "outputs": _fields(activity.output_schema, with_required=False),

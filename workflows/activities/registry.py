@@ -49,6 +49,7 @@ class Activity:
     notes: str = ""
     internal: bool = False
     max_concurrency: int | None = None
+    keywords: tuple[str, ...] = ()
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -143,6 +144,7 @@ def activity(
     notes: str = "",
     internal: bool = False,
     max_concurrency: int | None = None,
+    keywords: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function under ``name``.
 
@@ -151,7 +153,8 @@ def activity(
     ``timeout`` is the start-to-close default in duration text. ``max_attempts`` counts the first try; left out it is
     3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
     in a ``process`` unless ``isolation`` says ``inline``. A field takes secrets only if it says so
-    (``workflows.activities.shapes.TAKES_SECRETS``). Raises ``TypeError`` without annotations, and
+    (``workflows.activities.shapes.TAKES_SECRETS``). ``keywords`` are words or phrases by which a sentence means this
+    activity; their inflections count too. Raises ``TypeError`` without annotations, and
     ``ValueError`` for a ``max_concurrency`` below 1, with which it would never run.
     """
 
@@ -180,6 +183,7 @@ def activity(
                 notes=notes,
                 internal=internal,
                 max_concurrency=max_concurrency,
+                keywords=keywords,
             )
         )
         return function

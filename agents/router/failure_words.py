@@ -1,0 +1,114 @@
+"""What a sentence says of failures and findings: the mode of error handling, and under which condition a step runs.
+
+Owns the conditions that steps can have. Refuses conditions on what the workflow does not find out.
+"""
+
+# ruff: noqa: E501 - a pattern is read best in one piece
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from agents.router import phrases
+from agents.router.choice import Mention
+
+ErrorHandling = Literal["retry", "fail-fast", "continue"]
+
+_CONTINUE = re.compile(
+    r"\b(?:keep|carry)\s+(?:on\s+)?going\b|\bcarry\s+on\b|\b(?:continue|go\s+on|proceed|keep\s+running|keep\s+(?:on\s+)?working)\b(?=[^.;]{0,40}\b(?:error|fail|problem|break|anyway|regardless|wrong|even|despite|step)|\s*(?:[.,;]|$))|"
+    r"\b(?:ignore|ignoring|tolerate|swallow|despite|regardless\s+of|irrespective\s+of)\s+(?:any\s+|all\s+|the\s+)?(?:errors?|failures?|failing|failed|problems?)\b|"
+    r"\b(?:don'?t|do\s+not|never|not)\s+(?:stop|abort|fail|give\s+up|cancel|halt)\b(?:[^.;]{0,30}\b(?:error|fail|problem|step|wrong))?|"
+    r"\beven\s+(?:if|when|though)\s+(?:\w+\s+){0,4}(?:fails?|breaks?|goes\s+wrong|errors?)\b|\bno\s+matter\s+what\b|\bbest[\s-]effort\b|"
+    r"\b(?:weitermachen|mach\s+weiter|fehler\s+ignorieren|trotz\s+fehler\w*|ignorer\s+les\s+erreurs|continuer?\s+malgré|continúa|sigue\s+aunque)\b",
+    re.IGNORECASE,
+)
+_FAIL_FAST = re.compile(
+    r"\b(?:stop|abort|quit|halt|bail(?:\s+out)?|cancel|give\s+up|break\s+off|end|fail)\w*\s+(?:\w+\s+){0,3}?(?:at|on|after|with|upon|as\s+soon\s+as|immediately|when|if)\s+(?:(?:the|a|an|any|there\s+is)\s+)?(?:\w+\s+){0,3}?(?:error|failure|problem|fails?|breaks?|goes\s+wrong)\w*|"
+    r"\bfail[\s-]fast\b|\b(?:don'?t|do\s+not|never|no|without)\s+(?:any\s+)?(?:retry|retries|retrying|second\s+tr(?:y|ies))\b|\bat\s+the\s+first\s+(?:error|failure|problem)\b|"
+    r"\b(?:beim\s+ersten\s+fehler|sofort\s+abbrechen|arrête\w*\s+à\s+la\s+première\s+erreur|détente\s+al\s+primer\s+error|al\s+primer\s+error)\b",
+    re.IGNORECASE,
+)
+_FAILS = r"(?:fails?|failed|failing|failures?|errors?|breaks?|broke|broken|crash\w*|goes\s+wrong|went\s+wrong|schief\w*|fehl\w*|échou\w*|échec|falla\w*|erreur)"
+_ON_FAILURE = re.compile(
+    rf"\b(?:if|when|whenever|once|in\s+case|should|on|upon|only\s+on|for|about|wenn|falls|bei|si|en\s+cas\s+d['e]|cuando)\s+(?:(?!test|build|lint|check|approv)\w+\s+){{0,4}}?{_FAILS}\b",
+    re.IGNORECASE,
+)
+_EITHER_WAY = re.compile(
+    r"\b(?:either\s+way|in\s+any\s+case|in\s+both\s+cases|whether\s+(?:it|or\s+not)|success\s+(?:or|and)\s+failure|pass(?:es|ed)?\s+or\s+fail\w*|succeed\w*\s+or\s+fail\w*|worked\s+or\s+(?:not|failed)|how\s+it\s+went)\b",
+    re.IGNORECASE,
+)
+_IF = r"(?:if|when|whenever|in\s+case|only\s+(?:if|when)|as\s+soon\s+as|should|wenn|falls|si|quand|cuando)"
+_THINGS = r"(?:vulnerabilit\w+|findings?|issues?|problems?|secrets?|leaks?|passwords?|something|anything|holes?|flaws?|schwachstellen|vulnérabilités|vulnerabilidades)"
+# Condition in the text, the activity whose output it reads, and JSONata over ``{state}``.
+_CONDITIONS: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\brisk(?:\s+level)?\s+(?:is\s+|gets\s+|becomes\s+)?(?:at\s+least\s+)?(?P<value>critical|high|medium)", re.IGNORECASE), phrases.SCAN, "{state}.output.riskLevel in {levels}"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\bscore\s+(?:\w+\s+){{0,2}}?(?:below|under|less\s+than|drops\s+below|<)\s*(?P<value>\d{{1,3}})\b", re.IGNORECASE), phrases.SCAN, "{state}.output.securityScore < {value}"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\bquality\s+(?:\w+\s+){{0,2}}?(?:below|under|less\s+than|drops\s+below|worse\s+than|<)\s*(?P<value>\d+(?:\.\d+)?\s*%?)", re.IGNORECASE), phrases.ANALYZE, "{state}.output.quality < {value}"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it)\s+(?:do\s+not\s+pass|does\s+not\s+pass|don'?t\s+pass|doesn'?t\s+(?:pass|build)|(?:is|are)\s+(?:red|broken)|fails?)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed = false"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it)\s+(?:all\s+)?(?:pass\w*|succeed\w*|(?:is|are)\s+green|builds)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed"),
+    (re.compile(rf"\b{_IF}\s+(?:there\s+(?:is|are)|it\s+finds?|you\s+find|we\s+find|the\s+scan\s+(?:finds?|reports?|shows?)|any(?:thing)?)?\s*(?:\w+\s+){{0,3}}?{_THINGS}\b(?!\s+(?:is|are)\s+(?:none|missing))", re.IGNORECASE), phrases.SCAN, "{state}.output.totalFindings > 0"),
+)  # fmt: skip
+_LEVELS = {"medium": ["medium", "high", "critical"], "high": ["high", "critical"], "critical": ["critical"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A step runs only if ``expression`` holds, JSONata in which ``{state}`` is the state that runs ``activity``."""
+
+    activity: str
+    expression: str
+    words: str
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What is to happen on failures: ``notify`` is when a notification is sent."""
+
+    error_handling: ErrorHandling = "retry"
+    words: str = ""
+    is_contradictory: bool = False
+    notify: Literal["end", "failure", "both"] = "end"
+    condition: Condition | None = None
+
+
+def read_outcomes(text: str, wanted: Collection[str], mentions: list[Mention]) -> Outcomes:
+    """Return what ``text``, in which activities ``mentions`` stand, says of failures and conditions."""
+    outcomes = Outcomes()
+    goes_on, stops = _CONTINUE.search(text), _FAIL_FAST.search(text)
+    if goes_on and stops and goes_on.start() <= stops.start() and stops.end() <= goes_on.end():
+        stops = None  # "do not stop at the first error"
+    if goes_on and stops:
+        outcomes.is_contradictory = True
+    elif goes_on or stops:
+        outcomes.error_handling = "continue" if goes_on else "fail-fast"
+        outcomes.words = (goes_on or stops).group().strip()  # type: ignore[union-attr]
+    if phrases.NOTIFY not in wanted:
+        return outcomes
+    for pattern, activity, expression in _CONDITIONS:
+        found = pattern.search(text)
+        if found and activity in wanted and _belongs_to_notification(text, found, mentions):
+            outcomes.condition = Condition(activity, _filled(expression, found), found.group().strip())
+            return outcomes
+    if _EITHER_WAY.search(text):
+        outcomes.notify = "both"
+    elif (failing := _ON_FAILURE.search(text)) and not (goes_on and goes_on.start() <= failing.start() < goes_on.end()):
+        outcomes.notify = "failure"
+    return outcomes
+
+
+def _filled(expression: str, found: re.Match[str]) -> str:
+    value = (found.groupdict().get("value") or "").lower()
+    levels = str(_LEVELS.get(value, [])).replace("'", '"')
+    if value.endswith("%"):
+        value = str(float(value.rstrip("% ")) / 100)
+    elif "quality" in expression and value and float(value) > 1:
+        value = str(float(value) / 100)
+    return expression.replace("{levels}", levels).replace("{value}", value)
+
+
+def _belongs_to_notification(text: str, condition: re.Match[str], mentions: list[Mention]) -> bool:
+    """Whether the condition stands in the sentence of the notification."""
+    start = max((m.end() for m in re.finditer(r"[.;!?\n]", text[: condition.start()])), default=0)
+    stop = next((m.start() for m in re.finditer(r"[.;!?\n]", text[condition.end() :])), None)
+    end = len(text) if stop is None else condition.end() + stop
+    return any(m.activity == phrases.NOTIFY and not m.is_negated and start <= m.start < end for m in mentions)

@@ -1,0 +1,100 @@
+"""``route``: a sentence becomes a spec to look at, by a model where there is one, else by its words alone.
+
+Owns the choice between the two ways and the answer's form (contract-router 1.5). Nothing is run or stored here.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agents.router.building import Built, build
+from agents.router.intent import Note, Question
+from agents.router.offline import understand
+from agents.router.sentence import Sentence, read_sentence
+from workflows.activities.registry import Activity, registry
+
+MAX_MESSAGE = 4_000
+Context = str | Mapping[str, Any] | None
+
+
+class MessageRefused(ValueError):
+    """The message is empty or too long; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The answer: one of ``spec`` and ``cron_spec``, or neither where there are ``questions``."""
+
+    spec: dict[str, Any] | None
+    cron_spec: dict[str, Any] | None
+    name: str
+    explanation: list[Note] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    source: Literal["llm", "fallback"] = "fallback"
+    reason: str = ""
+
+    @property
+    def is_cron(self) -> bool:
+        """Whether it is to run again and again."""
+        return self.cron_spec is not None
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        """The spec, of whichever kind."""
+        return self.cron_spec if self.cron_spec is not None else self.spec
+
+    def as_json(self) -> dict[str, Any]:
+        """``{isCron, spec? | cronSpec?, explanation, questions, warnings, source, reason?}`` (contract-router 1.5)."""
+        body: dict[str, Any] = {"isCron": self.is_cron}
+        if self.document is not None:
+            body["cronSpec" if self.is_cron else "spec"] = self.document
+        body |= {
+            "explanation": [note.as_json() for note in self.explanation],
+            "questions": [question.as_json() for question in self.questions],
+            "warnings": list(self.warnings),
+            "source": self.source,
+        }
+        return body | ({"reason": self.reason} if self.reason else {})
+
+
+def route(message: str, *, context: Context = None, activities: Mapping[str, Activity] | None = None) -> Route:
+    """Return what ``message`` asks for as a spec, or questions.
+
+    ``context`` is more text about it, or values by name, such as ``{"repo": "https://..."}``: the answers to questions.
+    ``activities`` are those to choose from, all that are registered if left out. Raises :class:`MessageRefused`.
+    """
+    text = message.strip()
+    if not text:
+        raise MessageRefused("say what should happen")
+    if len(text) > MAX_MESSAGE:
+        raise MessageRefused(f"a message has at most {MAX_MESSAGE:,} characters, and this one has {len(text):,}")
+    known = registry.all() if activities is None else activities
+    values, more = _read_context(context)
+    sentence = read_sentence(f"{text}\n{more}" if more else text)
+    intent = understand(sentence, known, values, _without_values(sentence))
+    return _answer(build(intent, known))
+
+
+def _answer(built: Built) -> Route:
+    return Route(built.spec, built.cron_spec, built.name, built.explanation, built.questions, built.warnings)
+
+
+def _read_context(context: Context) -> tuple[dict[str, Any], str]:
+    """Return the values of a context, and its text."""
+    if context is None or isinstance(context, str):
+        return {}, (context or "").strip()[:MAX_MESSAGE]
+    values = {str(key): value for key, value in context.items() if value not in (None, "")}
+    text = " ".join(str(values.pop(key)) for key in ("message", "schedule") if isinstance(values.get(key), str))
+    return values, text[:MAX_MESSAGE]
+
+
+def _without_values(sentence: Sentence) -> str:
+    """The words of a sentence, for reading a schedule: five fields of a cron text in quotes are part of it."""
+
+    def kept(mark: re.Match[str]) -> str:
+        value = sentence.values[mark.group(1)][int(mark.group(2))]
+        return value if mark.group(1) == "q" and re.fullmatch(r"(?:[\w*/,#-]+\s+){4}[\w*/,#-]+", value) else " "
+
+    return re.sub(r"§([a-z])(\d+)", kept, sentence.text)
