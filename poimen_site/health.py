@@ -4,6 +4,7 @@ It refuses to change anything and to name hosts: anybody may ask.
 Source: contract-rest-api 3.
 """
 
+import asyncio
 import shutil
 import subprocess
 import time
@@ -20,6 +21,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.brokers import get_broker
 
+from memory import service as memory_service
 from poimen_site.errors import RETRY_AFTER_SECONDS, read_only
 from poimen_site.redis_outage import redis_errors
 from workflows.audit import anchor
@@ -87,7 +89,7 @@ def _checks() -> dict[str, Check]:
             checks[name] = _timed(check)
         else:
             checks[name] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
-    return checks | {"git": _timed(_check_git), "disk": _timed(_check_disk)}
+    return checks | {"git": _timed(_check_git), "disk": _timed(_check_disk), "memory": _check_memory()}
 
 
 def _timed(check: Callable[[], str | None]) -> Check:
@@ -169,6 +171,24 @@ def _git_problem(minute: int) -> str | None:
 
 def _check_git() -> str | None:
     return _git_problem(int(time.monotonic() // 60))
+
+
+@lru_cache(maxsize=1)
+def _is_memory_well(url: str, quarter_minute: int) -> bool:
+    """Whether the memory service answers; asked four times a minute at most."""
+    return asyncio.run(memory_service.is_healthy())
+
+
+def _check_memory() -> Check:
+    """The memory service, if there is one: what needs it works without, with less to go by."""
+    url = settings.POIMEN_MEMORY_URL
+    if not url:
+        return {"status": "healthy", "message": "not configured", "latencyMs": 0.0}
+    return _timed(
+        lambda: None
+        if _is_memory_well(url, int(time.monotonic() // 15))
+        else "the memory service does not answer: workflows run without what is remembered"
+    )
 
 
 def _check_disk() -> str | None:

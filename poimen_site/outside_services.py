@@ -1,4 +1,4 @@
-"""The settings of what activities talk to: the mail server, where notifications go, archives, authorization servers.
+"""The settings of what activities talk to: mail, notifications, archives, authorization servers, memory.
 
 It refuses addresses that are none and half a pair of credentials. Sources: contract-activities 6, 7, 9.
 """
@@ -103,6 +103,14 @@ def authorization_servers(env: Environment) -> dict[str, Any]:
         "client_id": env.text("OAUTH_CLIENT_ID", default=""),
         "client_secret": env.text("OAUTH_CLIENT_SECRET", default=""),
     }
+
+
+def memory_service(env: Environment) -> tuple[str, str]:
+    """Return address and token of the knowledge service; both may be empty."""
+    url = _address("POIMEN_MEMORY_URL", env.text("POIMEN_MEMORY_URL", default=""))
+    if urlsplit(url).query or "@" in urlsplit(url).netloc:
+        raise wrong("POIMEN_MEMORY_URL", without_password(url), "an address without user name, password and query")
+    return url.rstrip("/"), env.text("POIMEN_MEMORY_TOKEN", default="")
 
 
 def _address(name: str, given: str) -> str:

@@ -18,7 +18,13 @@ from poimen_site.environment import (
     is_origin,
     is_origin_or_any,
 )
-from poimen_site.outside_services import archives, authorization_servers, mail_server, notification_webhooks
+from poimen_site.outside_services import (
+    archives,
+    authorization_servers,
+    mail_server,
+    memory_service,
+    notification_webhooks,
+)
 from poimen_site.secret_key import check_strength, load_or_create_secret_key
 from poimen_site.token_issuer import token_issuer
 
@@ -71,6 +77,7 @@ INSTALLED_APPS = [
     "poimen_site",
     "canvas",
     "agents",
+    "memory",
     "workflows",  # before django_q: its qcluster command supervises django_q's
     "django_q",
     "rest_framework",
@@ -292,6 +299,7 @@ DEFAULT_FROM_EMAIL = _mail["sender"]
 POIMEN_WEBHOOKS = notification_webhooks(env)
 POIMEN_ARCHIVES = archives(env, home=POIMEN_HOME)
 POIMEN_AUTHORIZATION = authorization_servers(env)
+POIMEN_MEMORY_URL, POIMEN_MEMORY_TOKEN = memory_service(env)
 
 # The language model (contract-router-and-llm 2).
 LOCAL_LLM_BASE_URL = llm_settings.base_url("LOCAL_LLM_BASE_URL", env.text("LOCAL_LLM_BASE_URL", default=""))

@@ -28,6 +28,7 @@ CONTRACT = {
     "GenerateReportActivity": ("reporting", "2m", False, 1, 1.0, ["AnalyzeCodeActivity", "SecurityScanActivity"]),
     "ApproveWorkflowActivity": ("approval", "2h", False, 1, 1.0, []),
     "NotifyStatusActivity": ("notification", "3m", True, 3, 1.5, []),
+    "RetrieveMemoryActivity": ("memory", "30s", True, 2, 1.5, []),
 }
 INPUTS = {
     "CloneRepoActivity": {"repo": True, "branch": False, "depth": False},
