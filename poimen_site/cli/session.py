@@ -1,0 +1,178 @@
+"""Who acts on the command line, for which customer, and how they are answered.
+
+Refuses to guess: with several customers or people to choose from it lists them. Rights are those of REST: a person acts
+in the role that their membership gives.
+"""
+
+import getpass
+import json
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.management.base import OutputWrapper
+
+from poimen_site.cli.faults import usage
+from workflows.access import Access, refuse_lesser
+from workflows.audit import Origin
+from workflows.models import Customer, Membership, Role
+from workflows.terminal_text import plain
+
+Paint = Callable[[str], str]
+_GOOD = frozenset({"success", "approved", "healthy", "started"})
+_BAD = frozenset({"failed", "timed_out", "rejected", "expired", "unhealthy", "error"})
+_MIXED = frozenset({"waiting", "paused", "pending", "cancelled", "degraded", "warn", "queued", "skipped"})
+
+
+@dataclass
+class Session:
+    """One call of a command. ``style`` is Django's, which paints only on a terminal."""
+
+    stdout: OutputWrapper
+    stderr: OutputWrapper
+    style: Any
+    is_json: bool = False
+    customer_name: str | None = None
+    user_name: str | None = None
+
+    @cached_property
+    def customer(self) -> Customer:
+        """The customer that was named, or the only one there is; raises a fault that lists them."""
+        known = list(Customer.objects.order_by("slug"))
+        slugs = ", ".join(customer.slug for customer in known)
+        if self.customer_name is not None:
+            name = self.customer_name.lower()
+            found = [c for c in known if name in (c.slug.lower(), str(c.pk))]
+            if not found:
+                raise usage(
+                    f"--customer: there is no customer {self.customer_name!r}; there are: {slugs or 'none yet'}"
+                )
+            return found[0]
+        if not known:
+            raise usage("there is no customer yet: the first start of bin/run makes one")
+        if len(known) > 1:
+            raise usage(f"there are several customers; choose one with --customer: {slugs}")
+        return known[0]
+
+    @cached_property
+    def user(self) -> User:
+        """Who acts: the person that was named, or the only one who could; raises a fault that lists them."""
+        if self.user_name is not None:
+            found = User.objects.filter(username=self.user_name).first() if "\0" not in self.user_name else None
+            if found is None or not found.is_active:
+                why = "there is no user" if found is None else "deactivated is the user"
+                raise usage(f"--user: {why} {self.user_name!r}; those who can act here: {self._people()}")
+            return found
+        people = self._candidates()
+        if not people:
+            raise usage(f"nobody can act for {self.customer.slug} yet: make somebody a member of it in the admin")
+        if len(people) > 1:
+            raise usage(f"several people can act for {self.customer.slug}; say as whom with --user: {self._people()}")
+        return people[0]
+
+    def access(self, needed: Role) -> Access:
+        """Return what ``user`` may do, as REST sees it; raises 403 with the role that is missing."""
+        user, customer = self.user, self.customer
+        membership = Membership.objects.filter(user=user, customer=customer).first()
+        if membership is None and not user.is_superuser:
+            raise usage(
+                f"--user: {user.get_username()} is no member of {customer.slug}; those who can act: {self._people()}"
+            )
+        role = Role.ADMIN if user.is_superuser or membership is None else Role(membership.role)
+        access = Access(customer=customer, role=role, actor=user.get_username())
+        refuse_lesser(access, needed)
+        return access
+
+    def readable(self) -> Customer:
+        """Return the customer, for looking: whoever reaches the database may; who is named must be a viewer."""
+        if self.user_name is not None:
+            self.access(Role.VIEWER)
+        return self.customer
+
+    @staticmethod
+    def origin() -> Origin:
+        """Return what the audit trail keeps beside who acted: whose shell it was."""
+        try:
+            login = getpass.getuser()
+        except (KeyError, OSError):  # a container's user without a name
+            login = "unknown"
+        return Origin(f"cli:{login}@{socket.gethostname()}")
+
+    def document(self, body: Any) -> None:
+        """Print one JSON document."""
+        self.stdout.write(json.dumps(body, indent=2, ensure_ascii=False))
+
+    def line(self, body: Any) -> None:
+        """Print one JSON document on one line, at once."""
+        self.stdout.write(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+        self.stdout.flush()
+
+    def say(self, text: str = "") -> None:
+        """Print a line for people; control sequences of programs that ran are left out."""
+        self.stdout.write(plain(text))
+
+    def painted(self, text: str, paint: Paint) -> None:
+        """Print a line in a colour, if there are colours."""
+        self.stdout.write(paint(plain(text)))
+
+    def remark(self, text: str) -> None:
+        """Say something beside the answer, on standard error."""
+        self.stderr.write(plain(text), self.style.NOTICE)
+
+    def complain(self, text: str) -> None:
+        """Say what is wrong, on standard error."""
+        self.stderr.write(plain(text))
+
+    def status(self, word: str) -> str:
+        """Return a status in its colour."""
+        if word in _GOOD:
+            return str(self.style.SUCCESS(word))
+        if word in _BAD:
+            return str(self.style.ERROR(word))
+        return str(self.style.WARNING(word)) if word in _MIXED else word
+
+    def fields(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        """Print names and values, a line each; values that say nothing are left out."""
+        for name, value in pairs:
+            if value not in (None, "", [], {}):
+                shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                self.say(f"  {name:<10} {shown}")
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print columns, as wide as they need to be; one called ``status`` is painted."""
+        lines = [[plain(cell).replace("\n", " ") for cell in row] for row in rows]
+        widths = [max(len(row[i]) for row in [list(head), *lines]) for i in range(len(head))]
+        self.say("  ".join(name.upper().ljust(width) for name, width in zip(head, widths, strict=True)).rstrip())
+        for row in lines:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            cells = [
+                cell.replace(row[i], self.status(row[i]), 1) if head[i] == "status" and row[i] else cell
+                for i, cell in enumerate(cells)
+            ]
+            self.stdout.write("  ".join(cells).rstrip())
+
+    def _candidates(self) -> list[User]:
+        members = User.objects.filter(is_active=True, memberships__customer=self.customer)
+        return sorted(
+            {*members, *User.objects.filter(is_active=True, is_superuser=True)}, key=lambda user: user.get_username()
+        )
+
+    def _people(self) -> str:
+        return ", ".join(user.get_username() for user in self._candidates()) or "nobody yet"
+
+
+def uuid_in(text: str) -> UUID | None:
+    """Return the id that ``text`` is, None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return those options that were given."""
+    return {name: options[name] for name in names if options[name] is not None}
