@@ -23,12 +23,15 @@ def convert(canvas: Canvas, graph: Graph, name: str, catalogue: Catalogue) -> di
     """Return the spec of a canvas without errors as a document; the same canvas always gives the same document.
 
     ``name`` names the workflow. ``metadata.activities`` keeps the fingerprint of each activity's schemas, so that a
-    spec can be told to be out of date. The config of the start node becomes the default inputs.
+    spec can be told to be out of date. The config of the start node becomes the default inputs; ``errorHandling`` and
+    ``timeout`` in its data are those of the workflow.
     """
     chains = [[state_of(node, canvas.configs[node.id]) for node in chain] for chain in graph.chains]
     document: dict[str, Any] = {"name": name, "metadata": _metadata(canvas.nodes, catalogue)}
     if canvas.start is not None and canvas.start.config:
         document["input"] = dict(canvas.start.config)
+    if canvas.start is not None and canvas.start.of_document:
+        document |= canvas.start.of_document
     heads = [chain[0].id for chain in graph.chains]
     if len(chains) == 1 and not _when(canvas, graph, heads[0]):
         states = _linked(chains[0])

@@ -24,6 +24,8 @@ MAX_LABEL_LENGTH = 255
 _BY_SPELLING: dict[str, StateType] = {squash(name): name for name in STATE_TYPES}
 _NODE_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_NAME_LENGTH}}}")
 _NODE_SPACING = 120
+# What the start node says of the whole workflow beside its inputs.
+DOCUMENT_KEYS = ("errorHandling", "timeout")
 # Keys of a state that its node and edges say, not its config.
 DRAWN_KEYS = frozenset({"name", "type", "comment", "next", "end"})
 # Keys of ``data`` that are not parameters where a flat node gives its parameters in ``data`` itself.
@@ -32,7 +34,10 @@ _DATA_KEYS = frozenset({"label", "activity", "config", "stateType", "timeout", "
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that was read: ``activity`` is the name as drawn, ``config`` the parameters with overrides in them."""
+    """A node that was read: ``activity`` is the name as drawn, ``config`` the parameters with overrides in them.
+
+    ``of_document`` are keys of the whole spec; only the start node says any.
+    """
 
     index: int
     id: str
@@ -43,6 +48,7 @@ class Node:
     config: Mapping[str, Any] | None = None
     timeout: Any = None
     retry: Any = None
+    of_document: Mapping[str, Any] | None = None
 
     @property
     def called(self) -> str:
@@ -134,7 +140,8 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
     if kind is None or faults:
         return Node(index, node_id, kind or "activity", label, config={})
     if kind != "activity":
-        return Node(index, node_id, kind, label, config=config)
+        said = {key: data[key] for key in DOCUMENT_KEYS if data.get(key) is not None} if kind == "start" else None
+        return Node(index, node_id, kind, label, config=config, of_document=said)
     state_type = _read_state_type(data, node_id, findings)
     activity = _read_activity(data, node_id, label, catalogue, findings) if state_type == "Task" else ""
     for key in sorted(DRAWN_KEYS.intersection(config)) if state_type != "Task" else ():

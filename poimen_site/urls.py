@@ -10,6 +10,7 @@ from poimen_site import health
 from poimen_site.api_docs import SchemaView, docs
 from poimen_site.auth import RefreshView, SignInView, admin_login
 from poimen_site.observability import scraping
+from poimen_site.routing.api import RouteView
 
 urlpatterns = [
     path("", include("poimen_site.pages.urls")),
@@ -17,6 +18,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("auth/token", SignInView.as_view()),
     path("auth/refresh", RefreshView.as_view()),
+    path("route", RouteView.as_view()),
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", docs, name="docs"),
     path("workflow/health", health.report),

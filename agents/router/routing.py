@@ -13,6 +13,7 @@ from agents.router.intent import Note, Question
 from agents.router.offline import understand
 from agents.router.sentence import Sentence, read_sentence
 from workflows.activities.registry import Activity, registry
+from workflows.models import Customer
 
 MAX_MESSAGE = 4_000
 Context = str | Mapping[str, Any] | None
@@ -59,8 +60,16 @@ class Route:
         return body | ({"reason": self.reason} if self.reason else {})
 
 
-def route(message: str, *, context: Context = None, activities: Mapping[str, Activity] | None = None) -> Route:
-    """Return what ``message`` asks for as a spec, or questions.
+def route(
+    message: str,
+    *,
+    context: Context = None,
+    customer: Customer | None = None,
+    memory: Mapping[str, Any] | None = None,
+    offline: bool = False,
+    activities: Mapping[str, Activity] | None = None,
+) -> Route:
+    """Return what ``message`` asks for as a spec, or questions; asks a model unless ``offline`` or none is configured.
 
     ``context`` is more text about it, or values by name, such as ``{"repo": "https://..."}``: the answers to questions.
     ``activities`` are those to choose from, all that are registered if left out. Raises :class:`MessageRefused`.

@@ -16,6 +16,7 @@ from canvas.tests.drawing import node
 from poimen_site.tests.test_api_docs import methods_of, rest_routes
 from workflows.api_keys import create_key
 from workflows.models import Execution, Role, Scope, StateRun, Workflow
+from workflows.schedules.changes import create_schedule
 from workflows.tests.people import ECHO, customer, member, signed_in
 from workflows.tests.test_approvals import gate
 
@@ -37,6 +38,9 @@ CANVAS = {"name": "x", "nodes": [], "edges": []}
 KEY = {"name": "x", "scopes": ["read"]}
 WORKFLOW = "workflows/<str:workflow_id>"
 EXECUTION = "executions/<str:execution_id>"
+SCHEDULE = "schedules/<str:schedule_id>"
+HOURLY = {"name": "hourly", "schedule": "0 * * * *"}
+PAST = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T03:00:00Z"}
 DESCRIBE = {"action": "DESCRIBE_WORKFLOW", "payload": {"workflow_id": "{execution}"}}
 
 RULES: dict[tuple[str, str], Rule] = {
@@ -75,6 +79,19 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", "api-keys"): Rule(ADMIN, 201, KEY, by_key=False),
     ("get", "api-keys/<str:key_id>"): Rule(ADMIN, by_key=False),
     ("delete", "api-keys/<str:key_id>"): Rule(ADMIN, 204, by_key=False),
+    ("get", "schedules"): Rule(VIEWER),
+    ("post", "schedules"): Rule(OPERATOR, 201, {**HOURLY, "spec": ECHO}),
+    ("post", "schedules/preview"): Rule(VIEWER, 200, {"schedule": "@daily"}),
+    ("get", SCHEDULE): Rule(VIEWER),
+    ("put", SCHEDULE): Rule(OPERATOR, 200, {**HOURLY, "spec": ECHO}),
+    ("patch", SCHEDULE): Rule(OPERATOR, 200, {"name": "y"}),
+    ("delete", SCHEDULE): Rule(OPERATOR, 204),
+    ("post", f"{SCHEDULE}/pause"): Rule(OPERATOR, 200, {}),
+    ("post", f"{SCHEDULE}/resume"): Rule(OPERATOR, 200, {}),
+    ("post", f"{SCHEDULE}/trigger"): Rule(OPERATOR, 201, {}),
+    ("post", f"{SCHEDULE}/backfill"): Rule(OPERATOR, 202, PAST),
+    ("get", f"{SCHEDULE}/executions"): Rule(VIEWER),
+    ("post", "route"): Rule(EDITOR, 201, {"message": "scan https://example.org/a.git"}),
     ("post", "specs/validate"): Rule(VIEWER, 200, {"spec": ECHO}),
     ("post", "specs/execute"): Rule(OPERATOR, 201, {"spec": ECHO}),
 }
@@ -97,7 +114,7 @@ OBJECTS = [(method, route) for method, route in ENDPOINTS if "<" in route] + [("
 
 
 class Things:
-    """A workflow, an execution, a gate, an API key and an ended attempt of one customer."""
+    """A workflow, an execution, a gate, an API key, a schedule and an ended attempt of one customer."""
 
     def __init__(self, slug: str) -> None:
         asked = gate(slug=slug)
@@ -105,6 +122,7 @@ class Things:
         key, _ = create_key(customer(slug), name="ci", scopes=[Scope.READ], role=Role.VIEWER)
         editor = signed_in(member(customer(slug), Role.EDITOR))
         drawn = editor.post("/workflows", {"name": "w", "nodes": [node("a")], "edges": []}, format="json")
+        scheduled = create_schedule(customer(slug), {**HOURLY, "spec": ECHO}, by="")
         kept = Path(settings.POIMEN_HOME, "artifacts", str(run.pk), "report.md")
         kept.parent.mkdir(parents=True)
         kept.write_text("# Fine")
@@ -113,6 +131,7 @@ class Things:
             "<str:execution_id>": str(run.pk),
             "<str:gate_id>": str(asked.pk),
             "<str:key_id>": str(key.pk),
+            "<str:schedule_id>": str(scheduled.pk),
             "<int:version>": "1",
             "<path:edge_id>": "a-b",
             "<int:run_id>": "1",

@@ -17,11 +17,14 @@ from poimen_site.tests.test_api_permissions import Things
 from workflows.api.urls import urlpatterns as workflow_paths
 from workflows.api_keys import create_key
 from workflows.models import Role, Scope
-from workflows.tests.people import customer, member, signed_in
+from workflows.schedules.changes import create_schedule
+from workflows.tests.people import ECHO, customer, member, signed_in
 from workflows.tests.test_approvals import gate
 
 pytestmark = pytest.mark.django_db
 
+HOURLY = {"name": "hourly", "schedule": "0 * * * *", "spec": ECHO}
+PAST = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T03:00:00Z"}
 # Every path with an id: route, methods with the body that would be right, what a 404 says there is none of.
 WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("workflows/<str:workflow_id>", {"get": None, "put": {"name": "x"}, "patch": {}, "delete": None}, "Workflow"),
@@ -41,6 +44,12 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("executions/<str:execution_id>/artifacts", {"get": None}, "Execution"),
     ("executions/<str:execution_id>/artifacts/<path:name>", {"get": None}, "Execution"),
     ("api-keys/<str:key_id>", {"get": None, "delete": None}, "API key"),
+    ("schedules/<str:schedule_id>", {"get": None, "put": HOURLY, "patch": {}, "delete": None}, "Schedule"),
+    ("schedules/<str:schedule_id>/pause", {"post": {}}, "Schedule"),
+    ("schedules/<str:schedule_id>/resume", {"post": {}}, "Schedule"),
+    ("schedules/<str:schedule_id>/trigger", {"post": {}}, "Schedule"),
+    ("schedules/<str:schedule_id>/backfill", {"post": PAST}, "Schedule"),
+    ("schedules/<str:schedule_id>/executions", {"get": None}, "Schedule"),
     ("approvals/<str:gate_id>", {"get": None}, "Approval"),
     ("approvals/<str:gate_id>/approve", {"post": {}}, "Approval"),
     ("approvals/<str:gate_id>/reject", {"post": {"reason": "no"}}, "Approval"),
@@ -48,14 +57,18 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
     "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
-    "/api-keys", "/executions/{execution}/artifacts",
+    "/api-keys", "/executions/{execution}/artifacts", "/schedules", "/schedules/{schedule}/executions",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
-PAGED = LISTS[:7]
+PAGED = LISTS[:9]
 # Every GET there is, but for the two that are not ours: their own parameters are drf-spectacular's.
 READ = sorted(route for route, view in rest_routes() if "get" in methods_of(view) and route not in ("schema", "docs"))
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
 WORKFLOW_TEXTS = ("name", "description", "status", "changeReason")
+SCHEDULE_TEXTS = (
+    "name", "description", "schedule", "timezone", "workflowId", "overlapPolicy", "jitter", "startAt", "endAt",
+)  # fmt: skip
+SCHEDULE_NUMBERS = ("priority", "maxRuns", "workflowVersion")
 API_KEY = {"name": "x", "scopes": ["read"]}
 # Every field of every body: method, path, the rest of the body, field, values of another type.
 TYPED: list[tuple[str, str, dict[str, Any], str, Iterable[Any]]] = [
@@ -75,6 +88,19 @@ TYPED: list[tuple[str, str, dict[str, Any], str, Iterable[Any]]] = [
     ("post", "/executions/{execution}/signal", {}, "name", TEXT),
     ("post", "/executions/{execution}/signal", {"name": "go"}, "dedupeKey", TEXT),
     ("post", "/executions/{execution}/rerun", {}, "fromState", TEXT),
+    *(("post", "/schedules", HOURLY, field, TEXT) for field in SCHEDULE_TEXTS),
+    *(("post", "/schedules", HOURLY, field, (5, True, "x", [1])) for field in ("spec", "inputs")),
+    *(("post", "/schedules", HOURLY, field, ("1", True, 1.5, [])) for field in SCHEDULE_NUMBERS),
+    ("post", "/schedules", HOURLY, "enabled", ("yes", 1, [], {})),
+    ("post", "/schedules", HOURLY, "catchUp", (5, 1.5, [], {})),
+    ("patch", "/schedules/{schedule}", {}, "name", TEXT),
+    ("put", "/schedules/{schedule}", HOURLY, "name", TEXT),
+    *(("post", f"/schedules/{{schedule}}/{ask}", {}, "reason", TEXT) for ask in ("pause", "resume")),
+    *(("post", "/schedules/{schedule}/backfill", PAST, field, TEXT) for field in PAST),
+    *(("post", "/schedules/preview", {"schedule": "@daily"}, field, TEXT) for field in ("schedule", "timezone")),
+    ("post", "/route", {}, "message", TEXT),
+    ("post", "/route", {"message": "x"}, "context", (5, True, [], ["x"])),
+    ("post", "/route", {"message": "x"}, "dryRun", (5, "true", [], {})),
     ("post", "/api-keys", {"scopes": ["read"]}, "name", TEXT),
     *(("post", "/api-keys", API_KEY, field, TEXT) for field in ("role", "user", "expiresAt")),
     ("post", "/api-keys", {"name": "x"}, "scopes", (5, True, "read", {}, [])),
@@ -87,11 +113,13 @@ def admin(slug: str = "acme") -> APIClient:
 
 
 def ids(slug: str = "acme") -> dict[str, str]:
-    """A workflow, an execution, a gate and an API key of that customer."""
+    """A workflow, an execution, a gate, an API key and a schedule of that customer."""
     asked = gate(slug=slug)
     key, _ = create_key(customer(slug), name="ci", scopes=[Scope.READ], role=Role.VIEWER)
     workflow = saved(admin(slug), nodes=[node("a")], edges=[])["id"]
-    return {"workflow": workflow, "execution": str(asked.execution_id), "gate": str(asked.pk), "key": str(key.pk)}
+    schedule = create_schedule(customer(slug), HOURLY, by="")
+    found = {"execution": asked.execution_id, "gate": asked.pk, "key": key.pk, "schedule": schedule.pk}
+    return {"workflow": workflow, **{name: str(pk) for name, pk in found.items()}}
 
 
 def call(client: APIClient, method: str, path: str, body: Any) -> Any:
@@ -118,6 +146,7 @@ def test_what_is_not_ones_own_is_not_found_by_name(route: str, methods: dict[str
         .replace("<str:execution_id>", wanted["execution"])
         .replace("<str:gate_id>", wanted["gate"])
         .replace("<str:key_id>", wanted["key"])
+        .replace("<str:schedule_id>", wanted["schedule"])
         .replace("<int:version>", "1")
         .replace("<path:edge_id>", "a-b")
         .replace("<path:name>", "report.md")
