@@ -51,6 +51,7 @@ class ExecutionInList(Shape):
     inputs = serializers.DictField(child=serializers.JSONField(allow_null=True))
     logs = ExecutionLog(many=True)
     parentId = serializers.UUIDField(required=False)  # noqa: N815
+    scheduleId = serializers.UUIDField(required=False)  # noqa: N815
     continuedFrom = serializers.UUIDField(required=False)  # noqa: N815
     continuedAs = serializers.UUIDField(required=False)  # noqa: N815
     rerunOf = serializers.UUIDField(required=False)  # noqa: N815

@@ -43,6 +43,7 @@ class ListFilter(Page):
         "name": "name",
         "createdBy": "created_by",
         "parentId": "parent",
+        "scheduleId": "schedule",
         "createdAfter": "created_at__gte",
         "createdBefore": "created_at__lt",
     }
@@ -51,6 +52,7 @@ class ListFilter(Page):
     name = serializers.CharField(required=False, max_length=128)
     createdBy = serializers.CharField(required=False, max_length=254)  # noqa: N815
     parentId = serializers.UUIDField(required=False)  # noqa: N815
+    scheduleId = serializers.UUIDField(required=False)  # noqa: N815
     createdAfter = serializers.DateTimeField(required=False)  # noqa: N815
     createdBefore = serializers.DateTimeField(required=False)  # noqa: N815
     ordering = Ordering(

@@ -77,6 +77,7 @@ def execution_body(
         "completedAt": execution.ended_at and rfc3339(execution.ended_at),
         "errors": list(execution.errors),
         "parentId": _text(execution.parent_id),
+        "scheduleId": _text(execution.schedule_id),
         "continuedFrom": _text(execution.continued_from_id),
         "continuedAs": _text(getattr(execution, "continued_as_id", None)),
         "rerunOf": _text(execution.rerun_of_id),

@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from workflows.api import activities, api_keys, approvals, artifacts, audit, execution_views, logs, specs, states
+from workflows.api import (
+    activities,
+    api_keys,
+    approvals,
+    artifacts,
+    audit,
+    execution_views,
+    logs,
+    schedules,
+    specs,
+    states,
+)
 
 urlpatterns = [
     path("executions", execution_views.ExecutionList.as_view()),
@@ -25,6 +36,14 @@ urlpatterns = [
     path("approvals/<str:gate_id>", approvals.ApprovalDetail.as_view()),
     path("approvals/<str:gate_id>/approve", approvals.Approve.as_view()),
     path("approvals/<str:gate_id>/reject", approvals.Reject.as_view()),
+    path("schedules", schedules.ScheduleList.as_view()),
+    path("schedules/preview", schedules.SchedulePreview.as_view()),
+    path("schedules/<str:schedule_id>", schedules.ScheduleDetail.as_view()),
+    path("schedules/<str:schedule_id>/pause", schedules.PauseSchedule.as_view()),
+    path("schedules/<str:schedule_id>/resume", schedules.ResumeSchedule.as_view()),
+    path("schedules/<str:schedule_id>/trigger", schedules.TriggerSchedule.as_view()),
+    path("schedules/<str:schedule_id>/backfill", schedules.BackfillSchedule.as_view()),
+    path("schedules/<str:schedule_id>/executions", schedules.ScheduleExecutions.as_view()),
     path("specs/validate", specs.SpecValidation.as_view()),
     path("specs/execute", specs.SpecExecution.as_view()),
 ]

@@ -133,7 +133,8 @@ def trigger_schedule(pk: UUID, customer: Customer, *, by: str) -> Execution:
             raise NotPossible(str(reason)) from None
         except WorkflowError as refused:
             raise NotPossible(refused.message) from None
-        decision = Decision(now, RunOutcome.STARTED, RunTrigger.MANUAL)
+        # Not the beginning of the transaction, which another that waited for this one may share.
+        decision = Decision(database_now("clock_timestamp"), RunOutcome.STARTED, RunTrigger.MANUAL)
         with prepared_cursor() as cursor:
             record_runs(cursor, [(schedule, decision, execution["id"])], now, by=by)
             insert_executions(cursor, [execution])
@@ -177,9 +178,10 @@ def backfill_schedule(
 
 def _instants(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
     """By the cron text alone: whoever asks for a past range means it, whenever the schedule itself began."""
-    cron, zone = parse_cron(schedule.cron), zone_of(schedule.zone)
-    first = start - start.resolution
-    for due in cron.after(first, zone, schedule.anchor):
+    cron, zone, anchor = parse_cron(schedule.cron), zone_of(schedule.zone), schedule.anchor
+    if cron.every is not None and anchor > start:
+        anchor -= ((anchor - start) // cron.every + 1) * cron.every
+    for due in cron.after(start - start.resolution, zone, anchor):
         if due >= end:
             return
         yield due

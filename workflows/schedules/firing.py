@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -74,10 +74,10 @@ class _Fired:
     target: Target | str
 
 
-def database_now() -> datetime:
-    """Return the database's time, the only one that counts."""
+def database_now(function: Literal["now", "clock_timestamp"] = "now") -> datetime:
+    """Return the database's time, the only one that counts: at the beginning of the transaction, or right now."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT now()")
+        cursor.execute(f"SELECT {function}()")
         moment: datetime = cursor.fetchone()[0]
     return moment
 

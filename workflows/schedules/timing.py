@@ -40,3 +40,14 @@ def plan(schedule: Schedule, now: datetime) -> None:
     schedule.due_at = due_after(schedule, now)
     schedule.fires_at = fires_at(schedule, schedule.due_at) if schedule.due_at is not None else None
     schedule.decided_at = now
+
+
+def coming_runs(schedule: Schedule, now: datetime, most: int) -> list[datetime]:
+    """Return up to ``most`` instants at which it is due next: what is planned, and what follows by its rules."""
+    due = schedule.due_at if schedule.paused_at is None else due_after(schedule, now)
+    left = None if schedule.max_runs is None else schedule.max_runs - schedule.runs
+    found: list[datetime] = []
+    while due is not None and len(found) < (most if left is None else min(most, left)):
+        found.append(due)
+        due = due_after(schedule, due)
+    return found
