@@ -67,8 +67,9 @@ def test_exchanges_are_those_of_ones_customer_and_read_only(model: DemoServer) -
     assert str(mine.pk) in listed
     assert str(other.pk) not in listed
     assert viewer.get(f"/admin/agents/exchange/{other.pk}/change/").status_code == 302  # there is none for them
-    assert root().post(f"/admin/agents/exchange/{mine.pk}/change/", {"alias": "x"}).status_code == 403
-    assert root().post(f"/admin/agents/exchange/{mine.pk}/delete/", {"post": "yes"}).status_code == 403
+    everything = root()
+    assert everything.post(f"/admin/agents/exchange/{mine.pk}/change/", {"alias": "x"}).status_code == 403
+    assert everything.post(f"/admin/agents/exchange/{mine.pk}/delete/", {"post": "yes"}).status_code == 403
 
 
 def test_a_budget_shows_what_is_spent_of_it(model: DemoServer) -> None:
