@@ -43,6 +43,7 @@ class Built:
     spec: dict[str, Any] | None = None
     cron_spec: dict[str, Any] | None = None
     name: str = ""
+    activities: tuple[str, ...] = ()
     explanation: list[Note] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -65,6 +66,7 @@ def build(intent: Intent, activities: Mapping[str, Activity]) -> Built:
     document["states"] = states
     built = Built(
         name=name,
+        activities=tuple(dict.fromkeys(step.activity.name for step in plan.steps)),
         explanation=[*plan.notes, *intent.notes],
         questions=_once([*intent.questions, *plan.questions, *inputs.questions]),
         warnings=list(dict.fromkeys([*intent.warnings, *plan.warnings, *inputs.warnings])),

@@ -18,6 +18,7 @@ from agents.router.steps import short_name
 from workflows.activities.registry import Activity
 
 _DEPLOYS = re.compile(r"\bdeploy(?:s|ed|ing)?\s+(?:it|the|to|this|our|my|§)", re.IGNORECASE)
+DEFAULT_MODEL = "reasoning"
 ABSENT = {
     "DeploymentPreCheckActivity": "checks before a deployment",
     "NotifyStatusActivity": "notifications",
@@ -42,6 +43,7 @@ def understand(
     details = read_details(sentence, _with_report(intent.activities))
     outcomes = read_outcomes(sentence.text, intent.activities, choice.mentions)
     intent.parameters = details.values | dict(context)
+    _choose_model(intent)
     intent.order = order_constraints(sentence, choice)
     intent.reasons = _reasons(sentence, choice)
     _take_details(intent, details, outcomes)
@@ -92,6 +94,12 @@ def _take_details(intent: Intent, details: Details, outcomes: Outcomes) -> None:
                 ("keep going", "stop at the first error"),
             )
         )
+
+
+def _choose_model(intent: Intent) -> None:
+    if {phrases.LLM, phrases.BATCH} & set(intent.activities) and "model" not in intent.parameters:
+        intent.parameters["model"] = DEFAULT_MODEL
+        intent.notes.append(Note("model", f"No model is said, so it is {DEFAULT_MODEL}."))
 
 
 def _take_schedule(intent: Intent, schedule: Schedule | None) -> None:

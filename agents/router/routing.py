@@ -25,7 +25,10 @@ class MessageRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The answer: one of ``spec`` and ``cron_spec``, or neither where there are ``questions``."""
+    """The answer: one of ``spec`` and ``cron_spec``, or neither where there are ``questions``.
+
+    ``activities`` are those understood, in their order, also where no spec came of them.
+    """
 
     spec: dict[str, Any] | None
     cron_spec: dict[str, Any] | None
@@ -35,6 +38,7 @@ class Route:
     warnings: list[str] = field(default_factory=list)
     source: Literal["llm", "fallback"] = "fallback"
     reason: str = ""
+    activities: tuple[str, ...] = ()
 
     @property
     def is_cron(self) -> bool:
@@ -87,7 +91,15 @@ def route(
 
 
 def _answer(built: Built) -> Route:
-    return Route(built.spec, built.cron_spec, built.name, built.explanation, built.questions, built.warnings)
+    return Route(
+        built.spec,
+        built.cron_spec,
+        built.name,
+        built.explanation,
+        built.questions,
+        built.warnings,
+        activities=built.activities,
+    )
 
 
 def _read_context(context: Context) -> tuple[dict[str, Any], str]:
