@@ -59,7 +59,7 @@ def send(url: str, title: str, body: str, status: str) -> None:
     name = str(plugin.service_name)
 
     def notify() -> None:
-        with apprise.LogCapture(level=30, fmt="%(message)s") as captured:  # type: ignore[no-untyped-call]
+        with apprise.LogCapture(level=30, fmt="%(message)s") as captured:
             results.append(bool(plugin.notify(body=body, title=title, notify_type=apprise.NotifyType(_TYPES[status]))))
             said.append(captured.getvalue())
 

@@ -28,6 +28,7 @@ CONTRACT = {
     "GenerateReportActivity": ("reporting", "2m", False, 1, 1.0, ["AnalyzeCodeActivity", "SecurityScanActivity"]),
     "ApproveWorkflowActivity": ("approval", "2h", False, 1, 1.0, []),
     "NotifyStatusActivity": ("notification", "3m", True, 3, 1.5, []),
+    "ArchiveResultsActivity": ("storage", "5m", True, 2, 1.5, []),
     "RetrieveMemoryActivity": ("memory", "30s", True, 2, 1.5, []),
 }
 INPUTS = {
@@ -36,6 +37,7 @@ INPUTS = {
     "SecurityScanActivity": {"path": True, "severity": False},
     "GenerateReportActivity": {"analysisResult": False, "securityResult": False, "format": False},
     "ApproveWorkflowActivity": {"workflowId": True, "requiredApprovals": False, "timeoutMinutes": False},
+    "ArchiveResultsActivity": {"reportPath": True, "destination": True, "metadata": False},
     "NotifyStatusActivity": {"channel": True, "status": True, "message": True},
     "HttpRequestActivity": {"method": False, "url": True, "headers": False, "body": False, "expectStatus": False},
     "EchoActivity": {"value": False},
@@ -46,6 +48,7 @@ OUTPUTS = {
     "SecurityScanActivity": {"vulnerabilities", "securityScore", "riskLevel"},
     "GenerateReportActivity": {"report", "reportPath"},
     "ApproveWorkflowActivity": {"approved", "approver", "timestamp"},
+    "ArchiveResultsActivity": {"archiveUrl", "archiveSize"},
     "NotifyStatusActivity": {"notificationId", "timestamp"},
     "HttpRequestActivity": {"status", "headers", "body"},
     "EchoActivity": {"value"},
