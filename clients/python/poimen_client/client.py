@@ -1,0 +1,215 @@
+"""The client that blocks: ``with Client("http://127.0.0.1:8080", token=...) as poimen: ...``.
+
+Refuses to be shared between threads while it signs in; make one for each, they are cheap.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from poimen_client import operations
+from poimen_client.operations import Level
+from poimen_client.polling import Polling
+from poimen_client.steps import Give, Got, Pause, Send, Steps, Stream, Talk
+from poimen_client.types import ExecutionAnswer, ExecutionInList, ExecutionOutputs, GateAnswer, LogLine, SignalTaken
+
+T = TypeVar("T")
+_POLLING = Polling()
+_LOG_POLLING = Polling(0.2, 1.0)
+
+
+class Client:
+    """One server, as one user.
+
+    Sign in with ``token``, ``api_key``, or ``username`` and ``password`` (the token is then renewed when it runs out).
+    ``customer`` is a slug or an id, for users of several. ``timeout`` (seconds) is for each request; while the server
+    is away or busy, each call is tried again for ``retry_for`` seconds if doing it twice does no harm.
+
+    Every method raises the errors of :mod:`poimen_client.errors`.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        token: str | None = None,
+        api_key: str | None = None,
+        username: str | None = None,
+        password: str | None = None,
+        customer: str | None = None,
+        timeout: float = 30.0,
+        retry_for: float = 60.0,
+    ) -> None:
+        self._talk = Talk(
+            base_url,
+            token=token,
+            api_key=api_key,
+            username=username,
+            password=password,
+            customer=customer,
+            retry_for=retry_for,
+        )
+        self._http = httpx.Client(timeout=timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # -- start and wait ---------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        workflow: str | None = None,
+        *,
+        spec: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        priority: int = 0,
+        idempotency_key: str | None = None,
+    ) -> ExecutionAnswer:
+        """Start a saved ``workflow`` (name or id) or a ``spec`` and return at once.
+
+        With an ``idempotency_key`` a program that was interrupted can ask again and gets the execution it started.
+        """
+        return self._run(operations.submit(self._talk, workflow, spec, inputs, priority, idempotency_key))
+
+    def submit_and_wait(
+        self,
+        workflow: str | None = None,
+        *,
+        spec: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        priority: int = 0,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        polling: Polling = _POLLING,
+    ) -> ExecutionAnswer:
+        """As :meth:`submit`, then :meth:`wait_for_completion`."""
+        begun = self.submit(workflow, spec=spec, inputs=inputs, priority=priority, idempotency_key=idempotency_key)
+        return self.wait_for_completion(begun["id"], timeout=timeout, polling=polling)
+
+    def wait_for_completion(
+        self, execution_id: str, *, timeout: float | None = None, polling: Polling = _POLLING
+    ) -> ExecutionAnswer:
+        """Return the execution once it has ended, well or not, or the last one that continues it.
+
+        Raises :class:`~poimen_client.errors.WaitTimeout` after ``timeout`` seconds; the execution goes on.
+        """
+        return self._run(operations.wait(self._talk, execution_id, timeout, polling))
+
+    def get_status(self, execution_id: str, *, logs: int = 0) -> ExecutionAnswer:
+        """Return the execution as it is now, with its newest ``logs`` lines."""
+        return self._run(operations.read(self._talk, execution_id, logs))
+
+    def result(self, execution: ExecutionAnswer) -> ExecutionOutputs:
+        """Return what came of an execution; raises :class:`~poimen_client.errors.ExecutionFailed` for a failed one."""
+        return operations.succeeded(execution)
+
+    def list_executions(
+        self, *, status: str | None = None, name: str | None = None, page: int = 1, limit: int = 10
+    ) -> list[ExecutionInList]:
+        """Return a page of executions, the newest first."""
+        return self._run(operations.executions(self._talk, status=status, name=name, page=page, limit=limit))
+
+    def stream_logs(
+        self,
+        execution_id: str,
+        *,
+        after: str | None = None,
+        level: Level = "info",
+        node: str | None = None,
+        polling: Polling = _LOG_POLLING,
+    ) -> Iterator[LogLine]:
+        """Yield every line once, in order, as it is written, until the execution has ended.
+
+        ``after`` is the ``cursor`` of the last line that a program has seen before.
+        """
+        return self._give(operations.follow(self._talk, execution_id, after, level, node, polling))
+
+    # -- steer ------------------------------------------------------------------------------------------------------
+
+    def cancel(self, execution_id: str, reason: str = "") -> ExecutionAnswer:
+        """Ask it to stop."""
+        return self._run(operations.ask(self._talk, execution_id, "cancel", reason, is_repeatable=True))
+
+    def pause(self, execution_id: str, reason: str = "") -> ExecutionAnswer:
+        """Pause it at its next state boundary."""
+        return self._run(operations.ask(self._talk, execution_id, "pause", reason, is_repeatable=True))
+
+    def resume(self, execution_id: str, reason: str = "") -> ExecutionAnswer:
+        """Let it go on."""
+        return self._run(operations.ask(self._talk, execution_id, "resume", reason, is_repeatable=False))
+
+    def signal(
+        self, execution_id: str, name: str, payload: Any = None, *, dedupe_key: str | None = None
+    ) -> SignalTaken:
+        """Send a signal, once however often the connection is lost."""
+        return self._run(operations.signal(self._talk, execution_id, name, payload, dedupe_key))
+
+    def rerun(
+        self, execution_id: str, *, from_state: str | None = None, idempotency_key: str | None = None
+    ) -> ExecutionAnswer:
+        """Run an ended execution again, from the start or from a state; returns the new one."""
+        return self._run(operations.rerun(self._talk, execution_id, from_state, idempotency_key))
+
+    # -- decide -----------------------------------------------------------------------------------------------------
+
+    def list_approvals(
+        self, *, status: str | None = "pending", execution_id: str | None = None, page: int = 1, limit: int = 100
+    ) -> list[GateAnswer]:
+        """Return a page of what waits for decisions, the oldest first."""
+        return self._run(
+            operations.approvals(self._talk, status=status, executionId=execution_id, page=page, limit=limit)
+        )
+
+    def approve(self, approval_id: str, reason: str = "") -> GateAnswer:
+        """Vote for it; returns the approval as it is then."""
+        return self._run(operations.vote(self._talk, approval_id, "approve", reason))
+
+    def reject(self, approval_id: str, reason: str) -> GateAnswer:
+        """Vote against it, which decides it."""
+        return self._run(operations.vote(self._talk, approval_id, "reject", reason))
+
+    # -- doing the steps --------------------------------------------------------------------------------------------
+
+    def _run(self, steps: Steps[T]) -> T:
+        got: Got = None
+        while True:
+            try:
+                step = steps.send(got)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            got = self._done(step)
+
+    def _give(self, stream: Stream) -> Iterator[Any]:
+        got: Got = None
+        while True:
+            try:
+                step = stream.send(got)
+            except StopIteration:
+                return
+            if isinstance(step, Give):
+                yield step.item
+                got = None
+            else:
+                got = self._done(step)
+
+    def _done(self, step: Send | Pause) -> Got:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return None
+        try:
+            return self._http.send(step.request)
+        except httpx.TransportError as error:
+            return error
