@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
 
-from poimen_site.pages import executions, home, signing, workflows
+from poimen_site.pages import executions, home, schedules, signing, workflows
 from poimen_site.pages.visitor import Visitor, page
 
 
@@ -36,6 +36,10 @@ urlpatterns = [
     path("ui/executions/<str:execution_id>/places", executions.places, name="places"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
     path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
+    path("ui/schedules", schedules.schedule_list, name="schedules"),
+    path("ui/schedules/new", schedules.new_schedule, name="new-schedule"),
+    path("ui/schedules/<str:schedule_id>", schedules.schedule_page, name="schedule"),
+    path("ui/schedules/<str:schedule_id>/edit", schedules.edit_schedule, name="edit-schedule"),
     path("ui", nothing_here),
     path("ui/", nothing_here),
     path("ui/<path:rest>", nothing_here),

@@ -27,7 +27,7 @@ _LOOKS = {
     "failed": ("cross", "bad"), "rejected": ("cross", "bad"), "timed_out": ("expired", "bad"),
     "expired": ("expired", "bad"), "interrupted": ("bolt", "bad"), "cancelled": ("slash", "idle"),
     "skipped": ("slash", "idle"), "draft": ("pencil", "wait"), "active": ("check", "good"),
-    "archived": ("slash", "idle"),
+    "archived": ("slash", "idle"), "ended": ("slash", "idle"), "started": ("running", "busy"),
 }  # fmt: skip
 
 

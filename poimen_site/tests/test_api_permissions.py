@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
+from agents.models import Exchange
 from canvas.tests.drawing import node
 from poimen_site.tests.test_api_docs import methods_of, rest_routes
 from workflows.api_keys import create_key
@@ -68,6 +70,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", f"{EXECUTION}/resume"): Rule(OPERATOR, 409, {}),
     ("post", f"{EXECUTION}/signal"): Rule(OPERATOR, 202, {"name": "go"}),
     ("post", f"{EXECUTION}/rerun"): Rule(OPERATOR, 409, {}),
+    ("get", f"{EXECUTION}/exchanges"): Rule(VIEWER),
+    ("get", f"{EXECUTION}/usage"): Rule(VIEWER),
+    ("get", "exchanges/<str:exchange_id>"): Rule(VIEWER),
     ("get", "activities"): Rule(VIEWER),
     ("get", "audit"): Rule(ADMIN),
     ("get", "approvals"): Rule(VIEWER),
@@ -107,6 +112,7 @@ PAGES = {
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
     "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
     "ui/executions/<str:execution_id>/places", "ui/<path:rest>",
+    "ui/schedules", "ui/schedules/new", "ui/schedules/<str:schedule_id>", "ui/schedules/<str:schedule_id>/edit",
 }  # fmt: skip
 LEAD_HOME = {"ui", "ui/"}
 ENDPOINTS = sorted(RULES)
@@ -114,7 +120,7 @@ OBJECTS = [(method, route) for method, route in ENDPOINTS if "<" in route] + [("
 
 
 class Things:
-    """A workflow, an execution, a gate, an API key, a schedule and an ended attempt of one customer."""
+    """A workflow, an execution, a gate, an API key, a schedule, an exchange and an ended attempt of one customer."""
 
     def __init__(self, slug: str) -> None:
         asked = gate(slug=slug)
@@ -123,6 +129,11 @@ class Things:
         editor = signed_in(member(customer(slug), Role.EDITOR))
         drawn = editor.post("/workflows", {"name": "w", "nodes": [node("a")], "edges": []}, format="json")
         scheduled = create_schedule(customer(slug), {**HOURLY, "spec": ECHO}, by="")
+        now = datetime.now(UTC)
+        exchange = Exchange.objects.create(
+            customer=customer(slug), execution=run.pk, state="A", alias="reasoning", model="reasoning", started_at=now,
+            expires_at=now, prompt_tokens=5, request={"messages": []},
+        )  # fmt: skip
         kept = Path(settings.POIMEN_HOME, "artifacts", str(run.pk), "report.md")
         kept.parent.mkdir(parents=True)
         kept.write_text("# Fine")
@@ -132,6 +143,7 @@ class Things:
             "<str:gate_id>": str(asked.pk),
             "<str:key_id>": str(key.pk),
             "<str:schedule_id>": str(scheduled.pk),
+            "<str:exchange_id>": str(exchange.pk),
             "<int:version>": "1",
             "<path:edge_id>": "a-b",
             "<int:run_id>": "1",

@@ -21,7 +21,7 @@ from workflows.tests.test_approvals import gate
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ["/", "/ui/workflows", "/ui/executions"]
+PAGES = ["/", "/ui/workflows", "/ui/executions", "/ui/schedules"]
 
 
 def visiting(user: User) -> Client:
@@ -41,7 +41,12 @@ def text(client: Client, path: str, code: int = 200) -> str:
 
 
 def test_nobody_sees_a_page_without_signing_in() -> None:
-    values = {"<str:workflow_id>": str(uuid4()), "<str:execution_id>": str(uuid4()), "<int:run_id>": "1"}
+    values = {
+        "<str:schedule_id>": str(uuid4()),
+        "<str:workflow_id>": str(uuid4()),
+        "<str:execution_id>": str(uuid4()),
+        "<int:run_id>": "1",
+    }
     for pattern in urlpatterns:
         route = str(pattern.pattern).replace("<path:rest>", "elsewhere").replace("<path:name>", "report.md")
         path = "/" + "/".join(values.get(part, part) for part in route.split("/"))

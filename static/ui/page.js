@@ -159,7 +159,7 @@ document.addEventListener("toggle", async (event) => {
 }, true);
 
 let prefix = 0;
-const PLACES = { h: "/", w: "/ui/workflows", e: "/ui/executions" };
+const PLACES = { h: "/", w: "/ui/workflows", e: "/ui/executions", s: "/ui/schedules" };
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu[open]")) menu.open = false;
