@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import engine, logs, pages, steps, web
+from benchmarks import engine, logs, pages, router, steps, web
 from benchmarks.installation import Installation
 from benchmarks.results import Results
 
@@ -23,6 +23,7 @@ PARTS = {
     "web": web.measure,
     "logs": logs.measure,
     "pages": pages.measure,
+    "router": router.measure,
 }
 
 

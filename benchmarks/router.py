@@ -49,6 +49,12 @@ def sentences() -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(line) for line in SENTENCES.read_text().splitlines())
 
 
+def usable() -> list[dict[str, Any]]:
+    """Return the sentences that ask for nothing but activities that are registered here."""
+    known = registry.all()
+    return [entry for entry in sentences() if all(name in known for name in entry["activities"])]
+
+
 def judge(entry: dict[str, Any]) -> Verdict:
     """Route one sentence by its words alone, and hold the answer against its label."""
     before = time.perf_counter()
@@ -114,7 +120,10 @@ def _problems(routed: Route) -> list[str]:
 
 
 def shares(verdicts: Iterable[Verdict]) -> dict[str, float]:
-    """Return percentages: ``activities``, ``schedules`` (of sentences about one), ``parameters``, ``questions``, ``specs``."""
+    """Return percentages of ``activities``, ``schedules``, ``parameters``, ``questions`` and ``specs`` that are right.
+
+    Schedules are counted over the sentences about one, and those in which one was seen that is not there.
+    """
     found = list(verdicts)
 
     def share(values: Iterable[bool]) -> float:
@@ -135,7 +144,7 @@ def measure(installation: Installation, results: Results, *, quick: bool) -> Non
     """Judge every sentence; ``quick`` makes no difference, it is a matter of a second."""
     results.heading("Sentences to workflows, without a model")
     route(sentences()[0]["text"], offline=True)  # compiles the patterns
-    verdicts = [judge(entry) for entry in sentences()]
+    verdicts = [judge(entry) for entry in usable()]
     for part in ("tuned", "held-out"):
         of_part = [v for v in verdicts if v.entry["part"] == part]
         found = shares(of_part)

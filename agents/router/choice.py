@@ -93,12 +93,15 @@ def choose(sentence: Sentence, activities: Mapping[str, Activity]) -> Choice:
             # The marks of values stay: what an address is for, later patterns may want to know.
             rest = rest[: match.start()] + _blank_words(match.group()) + rest[match.end() :]
             if meant is not None:
-                found.append(Mention(meant, match.start(), match.end(), _is_negated(text, match.start())))
+                found.append(Mention(meant, match.start(), match.end(), _is_negated(text, match.start(), match.end())))
     for mention in sorted(found, key=lambda m: m.start):
         if mention.activity in public:
             choice.mentions.append(mention)
         elif not mention.is_negated and mention.activity not in choice.absent:
             choice.absent.append(mention.activity)
+    if any(m.activity == phrases.BATCH and not m.is_negated for m in choice.mentions):
+        # "Ask the model these prompts" is one thing, although it names the model as one question does.
+        choice.mentions = [m for m in choice.mentions if m.activity != phrases.LLM]
     return choice
 
 
@@ -108,7 +111,9 @@ def _blank_words(text: str) -> str:
     return "".join(part if place % 2 else " " * len(part) for place, part in enumerate(parts))
 
 
-def _is_negated(text: str, start: int) -> bool:
+def _is_negated(text: str, start: int, end: int) -> bool:
+    if re.search(r"\b(?:no|not)\b", text[start:end], re.IGNORECASE):
+        return True  # "send no mail"
     for negation in _NEGATION.finditer(text, 0, start):
         if _NEGATION_ENDS.search(text, negation.end(), start):
             continue
@@ -121,7 +126,7 @@ def _is_negated(text: str, start: int) -> bool:
 def order_constraints(sentence: Sentence, choice: Choice) -> set[tuple[str, str]]:
     """Return pairs (earlier, later) of activities that the words of the sentence put in that order."""
     text = sentence.text
-    wanted = [m for m in choice.mentions if not m.is_negated]
+    wanted = [m for m in choice.mentions if not m.is_negated and not _is_there(m, text)]
     pairs: set[tuple[str, str]] = set()
     for word in _ORDER_WORDS.finditer(text):
         sides = [m for m in wanted if m.start < word.start()], [m for m in wanted if m.start >= word.start()]
@@ -131,6 +136,13 @@ def order_constraints(sentence: Sentence, choice: Choice) -> set[tuple[str, str]
     for word in _AFTER.finditer(text):
         pairs |= _around(text, word, wanted, is_before=False)
     return {(a, b) for a, b in pairs if a != b and (b, a) not in pairs}
+
+
+def _is_there(mention: Mention, text: str) -> bool:
+    """Whether the mention is of a report that is there by then: "archive the report"."""
+    return mention.activity == phrases.REPORT and bool(
+        re.search(r"\b(?:the|its|that|this)\s+(?:\w+\s+)?$", text[: mention.start], re.IGNORECASE)
+    )
 
 
 def _around(text: str, word: re.Match[str], wanted: list[Mention], *, is_before: bool) -> set[tuple[str, str]]:

@@ -81,9 +81,12 @@ _TITLE = re.compile(r"\b(?:titled|with\s+the\s+title|entitled|title)\s*:?\s*(§q
 _MESSAGE = re.compile(
     r"(?:\b(?:saying|say|says|with|the\s+(?:message|text)|message|text|that|with\s+the\s+(?:words|message|text))\s*:?\s*|[:]\s*)(§q\d+)"
 )
+_NOT_BY = re.compile(
+    r"\b(?:no|not|without|rather\s+than|instead\s+of|never)\s+(?:by\s+|via\s+|on\s+|an?\s+|any\s+)*(?:e-?mails?|mails?|slack|webhook)\b"
+)
 _QUERY = re.compile(
     r"\b(?:lessons?(?:\s+learn\w+)?|memor(?:y|ies)|recall|knowledge\s+base|experiences?|knowledge|learn(?:ed|t)|know)\s+(?:anything\s+|everything\s+)?(?:about|on|of|for|from|regarding|with|concerning)\s+"
-    r"([^.,;§\n]{3,120}?)(?=\s+(?:and|then|before|after|to|in\s+order)\b|[.,;§\n]|$)"
+    r"([^.,;§\n]{3,120}?)(?=\s+(?:and|then|before|after|to|in\s+order|(?:in|from)\s+(?:\w+\s+)?memory)\b|[.,;§\n]|$)"
     r"|\b(?:recall|remember)\s+(?:what\s+)?([^.,;§\n]{3,120}?)(?=\s+(?:and|then|before)\b|[.,;§\n]|$)"
 )
 _MODEL = re.compile(r"\b(reasoning|ornith:\d+b|qwen[\w.]*:\d+b|gpt-[\w.]+|claude-[\w.-]+|llama[\w.:-]*\d\w*)\b")
@@ -137,9 +140,10 @@ def read_details(sentence: Sentence, wanted: Collection[str]) -> Details:
     if phrases.HTTP in wanted:
         _read_request(sentence, details)
     if phrases.NOTIFY in wanted:
-        _read_notification(sentence, lower, details, quotes)
+        _read_notification(sentence, lower, wanted, details, quotes)
     if phrases.MEMORY in wanted and (query := _QUERY.search(lower)):
-        details.values["query"] = sentence.shown(next(g for g in query.groups() if g)).strip()
+        topic = sentence.shown(next(g for g in query.groups() if g)).strip()
+        details.values["query"] = re.sub(r"^(?:the\s+)?lessons?\s+(?:on|about|of|for|from)\s+", "", topic)
     if phrases.LLM in wanted or phrases.BATCH in wanted:
         _read_prompts(sentence, lower, wanted, details, quotes)
     if limit := _TIMEOUT.search(lower):
@@ -289,7 +293,10 @@ def _read_request(sentence: Sentence, details: Details) -> None:
         details.values["expectStatus"] = int(status.group(1))
 
 
-def _read_notification(sentence: Sentence, lower: str, details: Details, quotes: set[str]) -> None:
+def _read_notification(
+    sentence: Sentence, lower: str, wanted: Collection[str], details: Details, quotes: set[str]
+) -> None:
+    lower = _NOT_BY.sub(" ", lower)
     channels: list[str] = []
     if re.search(r"\bslack\b|§c\d+", lower):
         channels.append("slack")
@@ -310,6 +317,8 @@ def _read_notification(sentence: Sentence, lower: str, details: Details, quotes:
         if text in quotes:
             details.values["message"] = text
             quotes.discard(text)
+    elif len(quotes) == 1 and not {phrases.LLM, phrases.BATCH} & set(wanted):
+        details.values["message"] = quotes.pop()
     if others := re.findall(r"\b(teams|discord|telegram|sms|whatsapp|pagerduty)\b", lower):
         details.warnings.append(
             f"{others[0].capitalize()} is reached by an apprise address in the channel; slack, email and webhook go by name."

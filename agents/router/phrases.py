@@ -23,13 +23,12 @@ MEMORY: Final = "RetrieveMemoryActivity"
 LLM: Final = "LLMInferenceActivity"
 BATCH: Final = "LLMBatchInferenceActivity"
 HTTP: Final = "HttpRequestActivity"
-ECHO: Final = "EchoActivity"
 
 _ARTICLE = r"(?:(?:a|an|the|my|our|its|their|this|that|some|any|all|each|every)\s+)?"
 _PEOPLE = r"(?:me|us|them|him|her|everyone|everybody|people|(?:the\s+|our\s+|my\s+)?(?:\w+\s+)?(?:team|group|lead|leads|owners?|managers?|developers?|devs|ops|channel|boss|author|maintainers?)|§e\d+|§c\d+)"
 _MEDIUM = r"(?:slack|e-?mail|mail|webhook|teams|discord|§e\d+|§c\d+)"
 _CODE = r"(?:code(?:base)?|repo(?:sitor(?:y|ies))?s?|projects?|app(?:lication)?s?|branch|source(?:s|\s+code)?|software|packages?|service|it|them|this|everything|§[rb]\d+)"
-_GAP = r"(?:[^.;:!?]{0,60}?)"
+_GAP = r"(?:[^.,;:!?]{0,60}?)"
 _THREATS = r"(?:vulnerabilit\w+|security|secrets?|passwords?|credentials?|api[\s-]?keys?|cves?|exploits?|leaks?|private\s+keys?|tokens?)"
 
 # None: words that mean nothing here, although parts of them would.
@@ -59,6 +58,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (ASSUME, r"\b(?:get|obtain|fetch|request|acquire|issue)\s+(?:\w+\s+){0,3}?(?:access\s+)?(?:token|credentials)\b"),
     (ASSUME, r"\bauthenticat\w+|\b(?:log|sign)\s?in\s+as\b|\b(?:as|with)\s+(?:the\s+)?(?:role|identity|service\s+account)\b"),
     # Memory.
+    (MEMORY, r"\b(?:lessons?(?:\s+learn\w+)?|what\s+(?:we|you)\s+(?:have\s+)?learn\w+|experiences?|knowledge)\s+(?:about|on|of|for|regarding|concerning)\s+[^.,;:!?\n§]{2,100}?(?=\s+(?:and|then|before|to|(?:in|from)\s+(?:\w+\s+)?memory)\b|[.,;:!?\n§]|$)"),
     (MEMORY, r"\blessons?\b(?:\s+learn\w+)?|\bwhat\s+(?:we|you|it)\s+(?:have\s+|has\s+)?(?:learn\w+|remember\w*|knows?)\b"),
     (MEMORY, r"\brecall\b|\b(?:from|in|of|search|query|consult|check|use|ask)\s+(?:the\s+|our\s+|your\s+)?memor(?:y|ies)\b|\bmemor(?:y|ies)\b"),
     (MEMORY, r"\b(?:past|previous|prior|earlier)\s+(?:experiences?|knowledge|failures|incidents|findings)\b|\bknowledge\s+base\b"),
@@ -68,9 +68,9 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (
         LLM,
         r"\b(?:ask|let|have|use|using|with|by|through|query|prompt|call)\s+(?:an?\s+|the\s+|our\s+|some\s+)?(?:[\w.:-]+\s+)?"
-        r"(?:llm|language\s+model|ai(?:\s+model)?|model|gpt[\w.-]*|chat\s?gpt|claude[\w.-]*|qwen[\w.:-]*|ornith[\w.:-]*|reasoning\s+model)\b",
+        r"(?:llm(?!:)|language\s+model|ai(?:\s+model)?|model|gpt[\w.-]*|chat\s?gpt|claude[\w.-]*|qwen[\w.:-]*|ornith[\w.:-]*|reasoning\s+model)\b",
     ),
-    (LLM, r"\b(?:llm|gpt-?\d?|chat\s?gpt|ki\b|language\s+model|sprachmodell|ia\b|modèle\s+de\s+langage)\b|\bthe\s+model\b|\bai[\s-](?:summary|review|generated)"),
+    (LLM, r"\b(?:llm(?!:)|gpt-?\d?|chat\s?gpt|ki\b|language\s+model|sprachmodell|ia\b|modèle\s+de\s+langage)\b|\bthe\s+model\b|\bai[\s-](?:summary|review|generated)"),
     (LLM, r"\b(?:explain|translate|classify|rephrase|paraphrase|draft|brainstorm|suggest)\s+(?!it\s+to\s+me)\w+"),
     (LLM, rf"\bsummari[sz]e\s+{_ARTICLE}(?:text|answer|response|page|document|body|article|content|§[qu]\d+)\b"),
     # Security before analysis and tests, which share words with it.
@@ -84,12 +84,12 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (SCAN, r"\b(?:sicherheit\w*|schwachstelle\w*|sicherheitslücken|scanne?n?|gescannt)\b"),
     (SCAN, r"\bs[eé]curit[eé]\b|\bvuln[eé]rabilit\w+|\bscanner?\w*|\bseguridad\b|\bvulnerabilidad\w*|\bescane\w*|\bfailles?\b"),
     # Sending and posting before reports, whose verb is theirs too.
-    (NOTIFY, rf"\breport\w*\s+(?:(?:back|it|them|that|this|any\s+\w+|all\s+\w+|the\s+(?:result|outcome|status|findings)s?|problems?|failures?|errors?|success)\s+){{0,2}}(?:to|via|by|on|in|through)\s+(?:the\s+)?(?:{_MEDIUM}|{_PEOPLE})"),
+    (NOTIFY, rf"(?<!\bthe )(?<!\ba )(?<!\ban )(?<!\bmy )(?<!\bthis )(?<!\bthat )(?<!\bhtml )(?<!\bjson )\breport\w*\s+(?:(?:back|it|them|that|this|any\s+\w+|all\s+\w+|the\s+(?:result|outcome|status|findings)s?|problems?|failures?|errors?|success)\s+){{0,2}}(?:to|via|by|on|in|through)\s+(?:the\s+)?(?:{_MEDIUM}|{_PEOPLE})"),
     (NOTIFY, r"\bnotif\w*|\binform(?:s|ed|ing)?\s+(?!ation)|\balert(?:s|ed|ing)?\b|\bannounce\w*|\bping\s+(?:me|us|the\s+\w+|§[ec]\d+)\b"),
     (NOTIFY, r"\blet\s+(?:\w+\s+){1,3}?know\b|\btell\s+(?:me|us|them|everyone|everybody|people|the|§[ec]\d+|slack)\b|\bwarn\s+(?:me|us|them|the)\b"),
     (NOTIFY, rf"\b(?:e-?mail|mail|slack|message|text|dm)\s+(?={_PEOPLE}|it\b|a\s|the\s|results?|outcome|§e)"),
     (NOTIFY, rf"\b(?:send|post|write|drop|shoot|deliver|forward|push|publish|share)\w*\s+(?!§q)(?=(?:[^.;:!?§]|§(?![spur])){{0,60}}?\b(?:to|in|on|into|via|by|through|over)?\s*(?:the\s+)?(?:our\s+)?{_MEDIUM})"),
-    (NOTIFY, rf"\b(?:send|give|write|drop|shoot)\s+(?:{_PEOPLE}|§e\d+)\s"),
+    (NOTIFY, rf"\b(?:send|write|drop|shoot)\s+(?:{_PEOPLE}|§e\d+)\s"),
     (NOTIFY, r"\b(?:send|post|write)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:message|notification|alert|e-?mail|mail|update)s?\b"),
     (NOTIFY, rf"\b(?:by|via|over|per|through|on|in|using|to|into)\s+(?:the\s+|our\s+|an?\s+)?{_MEDIUM}"),
     (NOTIFY, r"\b(?:slack|e-?mail|mail)\s+(?:message|notification|alert|update)s?\b|\bcall\s+(?:the\s+|our\s+|a\s+)?webhook\b|\bwebhook\b"),
@@ -100,7 +100,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (ARCHIVE, r"\barchiv\w*|\bback(?:ed|s)?[\s-]?up\b|\bkeep\s+a\s+copy\b|\bupload\w*"),
     (
         ARCHIVE,
-        r"\b(?:stor|sav|keep|cop|put|push|plac|writ|mov|deposit|dump|send|transfer|drop|publish|deliver)\w*\s+(?:[^.;:!?§]|§(?![eurc])){0,60}?"
+        r"\b(?:stor|sav|keep|cop|put|push|plac|writ|mov|deposit|dump|send|transfer|drop|publish|deliver)\w*\s+(?:[^.;:!?§]|§(?![euc])){0,60}?"
         r"\b(?:in|to|into|on|at|under)\s+(?:the\s+|our\s+|a\s+)?(?:§[sp]\d+|s3|(?:\w+\s+)?bucket|gcs|minio|(?:cloud\s+|object\s+)storage|(?:the\s+)?archive)",
     ),
     (ARCHIVE, r"§s\d+"),
@@ -114,7 +114,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (ANALYZE, rf"\b(?:quality)\b(?!\s+gate)|\bhow\s+(?:good|bad|clean|healthy|complex)\s+(?:is|are)\b|\b(?:review|inspect|assess|evaluate|rate|measure|examine)\w*\s+{_ARTICLE}(?:\w+\s+){{0,3}}?{_CODE}"),
     (ANALYZE, r"\b(?:analysier\w*|codequalität|qualität|code-?qualität|analyse[zr]?|qualité|anali[cz]\w*|análisis|calidad)\b|\bquality\s+gate\b|\bbad\s+code\b|\bcode\s+issues\b"),
     # Checks before a deployment.
-    (CHECK, r"\bpre-?(?:deploy\w*|flight|release)?[\s-]?checks?\b|\bdeploy\w*|\breadiness\b|\bready\s+(?:to|for)\s+(?:be\s+)?(?:go|ship|releas|production|prod|live|roll|deploy)\w*"),
+    (CHECK, r"\bpre-?(?:deploy\w*|flight|release)?[\s-]?checks?\b|\bdeploy(?:s|ed|ing|ments?|able)?\b|\breadiness\b|\bready\s+(?:to|for)\s+(?:be\s+)?(?:go|ship|releas|production|prod|live|roll|deploy)\w*"),
     (CHECK, r"\b(?:run|runs|execute|do|perform|rerun|start)\w*\s+(?:all\s+)?(?:of\s+)?(?:the\s+|its\s+|our\s+|my\s+)?(?:\w+\s+){0,2}?tests?\b(?:\s*suites?)?|\btest[\s-]?suites?\b|\bunit[\s-]?tests?\b|\bintegration\s+tests?\b"),
     (CHECK, rf"\btests?\s+(?:still\s+)?(?:pass\w*|succeed\w*|are\s+green|run\w*|fail\w*|break\w*)\b|\btest\s+{_ARTICLE}(?:\w+\s+){{0,2}}?{_CODE}|\btest(?:s|ed)?\b(?!\s+(?:message|mail|e-?mail|notification|run\b|workflow))"),
     (CHECK, rf"\bbuilds?\s+{_ARTICLE}(?:\w+\s+)?{_CODE}|\b(?:still\s+|it\s+|project\s+|code\s+|that\s+it\s+)builds?\b|\bthe\s+build\b|\bcompil(?:e|es|ed|ing)\b|\bbuild\s+(?:check|passes|works|succeeds)\b"),
@@ -124,8 +124,8 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (CLONE, r"\b(?:klon\w*|hol\w*\s+(?:\w+\s+)?repo\w*|clona\w*|cloner?|récupère\w*)\b"),
     # Requests to addresses that are no repositories.
     (HTTP, r"\b(?:call|hit|request|fetch|get|post|put|delete|patch|head|query|invoke|poll|ping|download|check|probe|trigger|visit|open|read|load|curl|test|send|push|submit)\w*\s+(?:[^.;!?§]|§(?!u)){0,60}?§u\d+"),
+    (HTTP, r"\b(?:is|are)\s+§u\d+\s+(?:up|down|reachable|alive|available|online|working|there)\b"),
     (HTTP, r"§u\d+\s+(?:is|are|still|answers?|responds?|returns?|works?)\b|\bhttps?\s+requests?\b|\bapi\s+call\b"),
-    (ECHO, r"\becho\b"),
 )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ _NTH_EVERY = re.compile(rf"\b(?:every|each)\s+(first|second|third|fourth|last|1s
 _ORDINAL_DAYS = re.compile(
     r"\b(?:on|every|each)?\s*the\s+((?:\d{1,2}(?:st|nd|rd|th)|first|last)(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)(?:the\s+)?"
     r"(?:\d{1,2}(?:st|nd|rd|th)|last|first))*)(?:\s+(?:days?\s+)?(?:of|in)\s+(?:the|each|every)\s+month|\s+of\s+every|\b)"
-    r"|\b(?:every|each)\s+(\d{1,2}(?:st|nd|rd|th))\b"
+    r"|\b(?:every|each)\s+(\d{1,2}(?:st|nd|rd|th)|(?:first|last)(?=\s+of\s+(?:the|each|every|a)\s+month))\b"
 )
 _DAY_OF_MONTH = re.compile(r"\bday\s+(\d{1,2})\s+of\s+(?:the|each|every)\s+month\b")
 _MONTH_DAY = re.compile(
@@ -230,8 +230,11 @@ def _find_days(text: str, found: Parts) -> str:
     if ordinals := _ORDINAL_DAYS.search(text):
         named = re.findall(r"\d{1,2}(?=st|nd|rd|th)|first|last", ordinals.group())
         days = ["L" if d == "last" else "1" if d == "first" else str(int(d)) for d in named]
-        is_month = "month" in ordinals.group() or re.search(r"\d(?:st|nd|rd|th)", ordinals.group())
-        is_date = re.match(rf"\s*(?:of\s+)?{words.MONTH}\b", text[ordinals.end() :])
+        after = text[ordinals.end() :]
+        is_month = (
+            "month" in ordinals.group() or "month" in after[:16] or re.search(r"\d(?:st|nd|rd|th)", ordinals.group())
+        )
+        is_date = re.match(rf"\s*(?:of\s+)?{words.MONTH}\b", after)
         if is_month and not is_date:
             found.month_days = tuple(dict.fromkeys(days))
             text = _without(text, ordinals)
