@@ -5,8 +5,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import BigIntegerField, BooleanField, ExpressionWrapper, Func, Q, QuerySet
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -23,15 +22,16 @@ from workflows.api.documentation import documented
 from workflows.api.executions import own_execution_in
 from workflows.api.requests import Limit, Query, checked
 from workflows.api.streaming import JsonRefusals
-from workflows.live.lines import Cursor, Entry, log_body
+from workflows.live.lines import OLDEST_RUNNING, Cursor, Entry, log_body
 from workflows.models import LogEntry, Role
 
 DEFAULT_LINES = 1000
 MAX_LINES = 10_000
 _COLUMNS = ("tx", "id", "branch_id", "node_id", "level", "event", "message", "fields", "logged_at")
 
-# Rows of transactions older than every one that still runs: nothing can appear before them any more.
-_IS_SETTLED = RawSQL("tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint", (), output_field=BooleanField())
+_IS_SETTLED = ExpressionWrapper(
+    Q(tx__lt=Func(template=OLDEST_RUNNING, output_field=BigIntegerField())), output_field=BooleanField()
+)
 
 
 def lines_after(

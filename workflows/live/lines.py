@@ -18,6 +18,9 @@ _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 STATE_EVENT = "state."
 PROGRESS_EVENT = "activity.progress"
 
+# SQL: the oldest transaction that still runs. Lines of older ones are settled: nothing can appear before them any more.
+OLDEST_RUNNING = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cursor:

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from workflows.activities.context import LEVELS, LogLevel
 from workflows.engine.store import connection_parameters
-from workflows.live.lines import START, STATE_EVENT, Cursor, Line
+from workflows.live.lines import OLDEST_RUNNING, START, STATE_EVENT, Cursor, Line
 
 CONNECTIONS = 4
 WAIT_SECONDS = 20.0  # for a connection
@@ -24,10 +24,9 @@ PAGE = 500
 
 _COLUMNS = "l.tx, l.id, l.branch_id, l.node_id, l.level, l.event, l.message, l.fields, l.logged_at"
 
-# Rows of transactions older than every one that still runs are settled: nothing can appear before them any more.
-_SETTLED = """
+_SETTLED = f"""
 s AS MATERIALIZED (
-    SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
+    SELECT {OLDEST_RUNNING} AS oldest,
         pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next
 )"""
 
