@@ -27,6 +27,7 @@ urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("metrics", scraping.metrics),
+    path("", include("agents.api.urls")),
     path("", include("canvas.api.urls")),
     path("", include("workflows.api.urls")),
 ]
