@@ -276,6 +276,8 @@ POIMEN_PUMP_CAPACITY = env.whole_number("POIMEN_PUMP_CAPACITY", default=256, lea
 POIMEN_ACTIVITY_PROCESSES = env.whole_number("POIMEN_ACTIVITY_PROCESSES", default=8, least=1, most=256)
 POIMEN_LEASE_SECONDS = env.number("POIMEN_LEASE_SECONDS", default=10.0, least=1.0, most=3600.0)
 POIMEN_RETENTION_DAYS = env.whole_number("POIMEN_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
+# Results that are kept for a customer, in MiB; 0: none are kept.
+POIMEN_CACHE_MEGABYTES = env.whole_number("POIMEN_CACHE_MEGABYTES", default=256, least=0, most=1_000_000)
 POIMEN_AUTO_APPROVE = env.switch("POIMEN_AUTO_APPROVE", default=False) and ENVIRONMENT != "production"
 POIMEN_TEST_ACTIVITIES = env.switch("POIMEN_TEST_ACTIVITIES", default=False)
 if POIMEN_TEST_ACTIVITIES and ENVIRONMENT == "production":
@@ -288,6 +290,9 @@ POIMEN_REPO_ROOTS = env.directories("POIMEN_REPO_ROOTS", default=[BASE_DIR, POIM
 POIMEN_ALLOWED_PRIVATE_HOSTS = env.words(
     "POIMEN_ALLOWED_PRIVATE_HOSTS", default=[], each=is_host, expected="hosts, each perhaps with a port"
 )
+
+# Lets DeploymentPreCheckActivity run a repository's code where it cannot be kept from the machine's files and network.
+POIMEN_UNCONFINED_CHECKS = env.switch("POIMEN_UNCONFINED_CHECKS", default=False)
 
 # What activities talk to. Without EMAIL_URL there is no host, and no mail is sent.
 _mail = mail_server(env)

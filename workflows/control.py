@@ -311,7 +311,7 @@ def settle_status(cursor: Any, execution: UUID) -> None:
         "    THEN 'running' "
         "  WHEN e.pause_requested_at IS NOT NULL THEN 'paused' "
         "  WHEN EXISTS (SELECT 1 FROM workflows_branch b WHERE b.execution_id = e.id AND (b.status = 'ready' "
-        "    OR (b.status = 'waiting' AND b.waiting_for = 'retry'))) THEN 'running' "
+        "    OR (b.status = 'waiting' AND b.waiting_for IN ('retry', 'cache')))) THEN 'running' "
         "  ELSE 'waiting' END AS status FROM workflows_execution e WHERE e.id = %s) "
         "UPDATE workflows_execution e SET status = now_is.status, "
         "  paused_at = CASE WHEN now_is.status = 'paused' THEN COALESCE(e.paused_at, now()) END "

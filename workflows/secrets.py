@@ -385,6 +385,11 @@ def _fernet_of(*keys: str) -> MultiFernet:
     return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, b"poimen secrets: encryption"))) for key in keys])
 
 
+def keyed_digest(data: bytes, purpose: bytes) -> str:
+    """SHA-256 of ``data`` in hex, keyed (HMAC) for one purpose: who has not the installation's key can try nothing."""
+    return hmac.new(_derived(settings.SECRET_KEY, purpose), data, hashlib.sha256).hexdigest()
+
+
 @lru_cache(maxsize=16)
 def _derived(key: str, purpose: bytes) -> bytes:
     """32 bytes for one purpose out of the installation's key (HKDF-SHA256, RFC 5869)."""

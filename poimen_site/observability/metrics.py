@@ -60,6 +60,7 @@ class EngineCollector(Collector):
         yield from _executions(read)
         yield from _activities(read)
         yield from _git(read)
+        yield _cache(read)
         yield from _engine(read)
 
     def describe(self) -> Iterable[Metric]:
@@ -122,6 +123,16 @@ def _git(read: Figures) -> Iterator[Metric]:
     yield _durations(
         "poimen_git_operations_duration_seconds", "Time a git operation took", "operation", ended, RUN_BUCKETS
     )
+
+
+def _cache(read: Figures) -> Metric:
+    asked = CounterMetricFamily(
+        "poimen_cache_requests", "States that may take a kept result, by what came of it",
+        labels=["activity_type", "result"],
+    )  # fmt: skip
+    for counter in _of(read, "cache"):
+        asked.add_metric([counter.label, counter.status], counter.count)
+    return asked
 
 
 def _engine(read: Figures) -> Iterator[Metric]:

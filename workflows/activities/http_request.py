@@ -84,7 +84,20 @@ class HttpError(ActivityError):
     name = "HttpError"
 
 
-@activity("HttpRequestActivity", category="integration", timeout="2m", is_flaky=True, max_attempts=3, backoff=2.0)
+def _read_only(input: HttpRequestInput) -> dict[str, Any] | None:
+    """Results of reading may be kept, where a workflow says how old they may be; others have effects."""
+    return {} if input.method in ("GET", "HEAD") else None
+
+
+@activity(
+    "HttpRequestActivity",
+    category="integration",
+    timeout="2m",
+    is_flaky=True,
+    max_attempts=3,
+    backoff=2.0,
+    cacheable=_read_only,
+)
 async def http_request(input: HttpRequestInput, context: ActivityContext) -> HttpRequestOutput:
     """Sends an HTTP request and returns status, headers and body; server errors are tried again."""
     headers, content = _request_parts(input, context)

@@ -29,6 +29,10 @@ ENTRY_POINT_GROUP = "poimen.activities"
 # process: in a child process group that is killed when the timeout passes. Plain functions get a process by default.
 Isolation = Literal["inline", "async", "process"]
 
+# True: the output depends on the input alone. A function of the typed input: what else it depends on, as JSON, or None
+# when the result for this input is not to be kept.
+Cacheable = bool | Callable[[Any], Any]
+
 
 @dataclass(frozen=True)
 class Activity:
@@ -50,6 +54,13 @@ class Activity:
     internal: bool = False
     max_concurrency: int | None = None
     keywords: tuple[str, ...] = ()
+    cacheable: Cacheable = False
+    cache_version: str = "1"
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether a state may let its results be kept."""
+        return self.cacheable is not False
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -145,6 +156,8 @@ def activity(
     internal: bool = False,
     max_concurrency: int | None = None,
     keywords: tuple[str, ...] = (),
+    cacheable: Cacheable = False,
+    cache_version: str = "1",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function under ``name``.
 
@@ -154,8 +167,10 @@ def activity(
     3 for flaky activities and 1 for others (contract-workflow-spec 4). Coroutine functions run ``async``, plain ones
     in a ``process`` unless ``isolation`` says ``inline``. A field takes secrets only if it says so
     (``workflows.activities.shapes.TAKES_SECRETS``). ``keywords`` are words or phrases by which a sentence means this
-    activity; their inflections count too. Raises ``TypeError`` without annotations, and
-    ``ValueError`` for a ``max_concurrency`` below 1, with which it would never run.
+    activity; their inflections count too. ``cacheable`` lets states keep its results (docs/reference/spec.md), and a
+    new ``cache_version`` makes nothing of those kept before. Raises ``TypeError`` without annotations, and
+    ``ValueError`` for a ``max_concurrency`` below 1, with which it would never run, and for a cacheable activity that
+    runs inline or suspends itself.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,6 +179,8 @@ def activity(
         chosen = isolation or ("async" if is_coroutine else "process")
         if max_concurrency is not None and max_concurrency < 1:
             raise ValueError(f"{name}: max_concurrency is at least 1; left out there is no limit")
+        if cacheable is not False and (chosen == "inline" or _may_suspend(function)):
+            raise ValueError(f"{name}: what runs inline or suspends itself has no result worth keeping")
         if (chosen == "async") != is_coroutine:
             raise TypeError(f"{name}: coroutine functions, and only they, have isolation 'async'")
         registry.add(
@@ -184,6 +201,8 @@ def activity(
                 internal=internal,
                 max_concurrency=max_concurrency,
                 keywords=keywords,
+                cacheable=cacheable,
+                cache_version=cache_version,
             )
         )
         return function
@@ -223,6 +242,11 @@ def _models(function: Callable[..., Any]) -> tuple[type[BaseModel], type[BaseMod
     if len(returned) != 1 or not (isinstance(returned[0], type) and issubclass(returned[0], BaseModel)):
         raise TypeError(f"{function.__name__} must return one pydantic model (or Suspended)")
     return hints[parameters[0]], returned[0]
+
+
+def _may_suspend(function: Callable[..., Any]) -> bool:
+    result = typing.get_type_hints(function).get("return")
+    return Suspended in (typing.get_args(result) or (result,))
 
 
 def default_timeout_text(item: Activity) -> str:

@@ -5,11 +5,31 @@ Shows each member of the staff what belongs to their customers, and lets them do
 
 from django.contrib import admin
 
-from workflows.admin import api_keys, approvals, audit, executions, history, notifications, processes, secrets, tenancy
+from workflows.admin import (
+    api_keys,
+    approvals,
+    audit,
+    cached_results,
+    executions,
+    history,
+    notifications,
+    processes,
+    secrets,
+    tenancy,
+)
 
 __all__ = [
-    "api_keys", "approvals", "audit", "executions", "history", "notifications", "processes", "secrets", "tenancy",
-]  # fmt: skip
+    "api_keys",
+    "approvals",
+    "audit",
+    "cached_results",
+    "executions",
+    "history",
+    "notifications",
+    "processes",
+    "secrets",
+    "tenancy",
+]
 
 admin.site.site_header = "Poimen"
 admin.site.site_title = "Poimen"

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, connections
 from workflows import secrets
 from workflows.activities.context import ActivityContext, Report, Resumption, Suspended
 from workflows.activities.registry import Activity, registry
-from workflows.engine import composite, ending, outcomes, waits
+from workflows.engine import cached_results, composite, ending, outcomes, waits
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Goes, Outcome, Retry
 from workflows.engine.store import StaleLease, Stopping, Store
@@ -213,12 +213,16 @@ class Driver:
                 line,
                 self._call_inline(line, activity, parameters, given, started, resumed, signal),
             )
+        assert isinstance(step.state, schema.TaskState)
+        if step.state.cache is not None:
+            found = cached_results.look_up(self.store, line, parameters)
+            if found is not None:
+                return found if isinstance(found, bool) else self._finish(line, Finished(given, started, found.output))
         self._announce(line)
         if line.runs or line.logs:
             # What comes before a long activity must be seen, and kept, while it runs.
             if self._boundary(line, self.store.advance(line)) is not None:
                 return False
-        assert isinstance(step.state, schema.TaskState)
         heartbeat = waits.duration(step.state.heartbeat) if step.state.heartbeat else None
         timeout = step.timeout or activity.timeout
         launch = Launch(given, started, timeout, heartbeat, resumed, signal)
@@ -255,6 +259,8 @@ class Driver:
         """Turn what an activity came to into an outcome."""
         error = finished.error
         given, started = finished.given, finished.started
+        if line.claim is not None and (line.stop or error is not None):
+            cached_results.give_up(self.store, line)
         if line.stop:
             return outcomes.stopped(line, started)
         if error is None and isinstance(finished.output, Suspended):
@@ -277,6 +283,8 @@ class Driver:
         try:
             if error is None:
                 output = secrets.seal(secrets.conceal(finished.output, line.hidden), line.execution.customer)
+                if line.claim is not None:
+                    cached_results.keep(self.store, line, output)
                 outcome = outcomes.succeeded(line, output, given=given, started=started)
                 if finished.signal is not None:
                     return waits.WithSignal(outcome, finished.signal)

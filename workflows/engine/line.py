@@ -82,6 +82,7 @@ class Line:
     on_stop: Callable[[], None] | None = None
     hidden: Mapping[str, str] = field(default_factory=dict)  # secrets the activity was given, with their handles
     is_announced: bool = False  # the log says already that the state under the cursor has started
+    claim: UUID | None = None  # the cached result that this line makes
     _previous: Any = _UNKNOWN
     _texts: tuple[str, str, str] | None = None
 
@@ -125,7 +126,7 @@ class Line:
             stored_variables=variables, visit=1, attempt=1, failures=0, interruptions=0, first_previous=None,
             caught=None, waiting_for="", wait_signal="", wake_at=None, is_due=False, stop="", was_waiting=False,
             others_transitions=0, entered_at=datetime.now(UTC), outputs={}, loaded=False, runs=[], logs=[],
-            is_lost=False, cancelled=threading.Event(), on_stop=None, is_announced=False, hidden={},
+            is_lost=False, cancelled=threading.Event(), on_stop=None, is_announced=False, hidden={}, claim=None,
             _previous=_UNKNOWN, _texts=None,
         )  # fmt: skip
 

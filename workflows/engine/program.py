@@ -163,6 +163,7 @@ def _step(state: schema.AnyState, body: str, following: str | None, mode: schema
     match state:
         case schema.TaskState():
             add("parameters", state.parameters)
+            add("cache.bypass", state.cache.bypass if state.cache else None)
             known = registry.all().get(state.resource)
             if known is not None:
                 timeout = known.timeout

@@ -12,6 +12,8 @@ from uuid import UUID
 import psycopg
 from django.conf import settings
 
+from workflows.engine import cached_results
+
 log = logging.getLogger(__name__)
 
 BATCH = 200
@@ -42,6 +44,8 @@ _PARTS = (
     WHERE gate_id IN (SELECT id FROM workflows_approvalgate WHERE execution_id = ANY(%s))""",
     "DELETE FROM workflows_approvalgate WHERE execution_id = ANY(%s)",
     "DELETE FROM workflows_notificationrecord WHERE execution_id = ANY(%s)",
+    "DELETE FROM workflows_cachedresult WHERE is_stored AND execution_id = ANY(%s)",
+    "UPDATE workflows_cachedresult SET execution_id = NULL WHERE execution_id = ANY(%s)",
     "UPDATE workflows_execution SET continued_from_id = NULL WHERE continued_from_id = ANY(%s)",
     "UPDATE workflows_execution SET rerun_of_id = NULL WHERE rerun_of_id = ANY(%s)",
     "DELETE FROM workflows_branch WHERE execution_id = ANY(%s)",
@@ -77,6 +81,7 @@ def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> 
         "AND NOT EXISTS (SELECT 1 FROM workflows_workflowversion v WHERE v.spec_id = s.checksum) "
         "AND NOT EXISTS (SELECT 1 FROM workflows_schedule c WHERE c.spec_id = s.checksum)"
     )
+    cached_results.clean(connection)
     return len(gone)
 
 

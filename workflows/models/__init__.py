@@ -4,6 +4,7 @@ from workflows.models.api_key import ApiKey, Scope
 from workflows.models.approval import ApprovalGate, ApprovalVote
 from workflows.models.audit import ActorKind, AuditHead, AuditRecord
 from workflows.models.branch import Branch, BranchStatus, Waiting
+from workflows.models.cached_result import CachedResult, CacheStatus
 from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
 from workflows.models.metric_tally import MetricTally
@@ -26,6 +27,8 @@ __all__ = [
     "AuditRecord",
     "Branch",
     "BranchStatus",
+    "CacheStatus",
+    "CachedResult",
     "Customer",
     "Execution",
     "ExecutionStatus",

@@ -32,6 +32,7 @@ class Waiting(models.TextChoices):
     ACTIVITY = "activity"  # a suspended activity: its signal or its time
     CHILDREN = "children"
     EXECUTION = "execution"  # a child execution
+    CACHE = "cache"  # another branch that makes the same result
 
 
 class Branch(models.Model):

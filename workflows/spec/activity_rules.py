@@ -67,6 +67,9 @@ def check_task(node: Node, activities: Mapping[str, ActivityInfo], findings: Fin
         message = f"unknown activity {shown(resource)}"
         findings.add(f"{node.path}.resource", "unknown-activity", message, given=resource, candidates=activities)
         return
+    if node.raw.get("cache") is not None and not getattr(activity, "is_cacheable", False):  # most say nothing of it
+        message = f"results of {resource} cannot be kept: they depend on more than its input, or it has effects"
+        findings.add(f"{node.path}.cache", "not-cacheable", message)
     schema = activity.input_schema
     known: dict[str, Any] = schema.get("properties", {})
     parameters = node.object("parameters")

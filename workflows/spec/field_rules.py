@@ -34,6 +34,8 @@ def check_fields(raw: dict[str, Any], path: str, findings: Findings) -> None:
     for where, catch in objects_in(raw.get("catch"), child_path(path, "catch")):
         if isinstance(name := catch.get("resultPath"), str):
             _check_variables([name], f"{where}.resultPath", findings)
+    if isinstance(cache := raw.get("cache"), dict):
+        _check_cache(cache, child_path(path, "cache"), findings)
     _check_assign(raw, path, findings)
     for where, rule in objects_in(raw.get("choices"), child_path(path, "choices")):
         _check_assign(rule, where, findings)
@@ -49,6 +51,13 @@ def _check_retry(retry: dict[str, Any], path: str, findings: Findings) -> None:
     if first is not None and most is not None and first > most:
         where = f"{path}.initialInterval"
         findings.add(where, "interval-order", "maxInterval is shorter, so every wait will be that long")
+
+
+def _check_cache(cache: dict[str, Any], path: str, findings: Findings) -> None:
+    _duration(cache, "ttl", path, findings, limits.MAX_CACHE_TTL)
+    bypass = cache.get("bypass")
+    if isinstance(bypass, str) and not is_dynamic(bypass):
+        findings.add(child_path(path, "bypass"), "wrong-type", "bypass is true, false or a reference to one of them")
 
 
 def _duration(

@@ -8,6 +8,7 @@ MAX_STATES = 10_000
 MAX_NAME_LENGTH = 128
 MAX_TIMEOUT = timedelta(hours=24)
 MAX_WAIT = timedelta(days=366)
+MAX_CACHE_TTL = timedelta(days=366)
 MAX_ATTEMPTS = 10
 MAX_MAP_ITEMS = 10_000
 MAX_CHILD_DEPTH = 8

@@ -74,6 +74,13 @@ class FailingState(FlowingState):
     timeout: Duration | None = None
 
 
+class Caching(Shape):
+    """Keep the result, and take one that is no older than ``ttl`` instead of running the activity."""
+
+    ttl: Duration = "24h"
+    bypass: bool | str = Field(default=False, description="True, or a reference to what is: run it in any case")
+
+
 class TaskState(FailingState):
     """Runs an activity."""
 
@@ -81,6 +88,7 @@ class TaskState(FailingState):
     resource: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
     heartbeat: Duration | None = Field(default=None, description="Longest silence allowed of the activity")
+    cache: Caching | None = Field(default=None, description="Left out, the activity runs every time")
 
 
 class PassState(FlowingState):

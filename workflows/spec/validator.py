@@ -187,6 +187,8 @@ def _check_values(node: Node, reader: Reader) -> None:
         "Workflow": ("workflow", "input"),
         "WaitForSignal": ("signal",),
     }.get(node.type, ())
+    if node.type == "Task" and isinstance(cache := node.raw.get("cache"), dict) and "bypass" in cache:
+        reader.check(cache["bypass"], Place(f"{node.path}.cache.bypass", node))
     for key in before:
         if key in node.raw:
             reader.check(node.raw[key], Place(f"{node.path}.{key}", node))
