@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from poimen_site.pages.exchanges import exchanges_of, usage_of_run
 from poimen_site.pages.figures import FAILED, OPEN
 from poimen_site.pages.gates import open_gates
 from poimen_site.pages.places import places_of
@@ -95,6 +96,7 @@ def execution_page(request: HttpRequest, visitor: Visitor, execution_id: str) ->
         "children": relatives.filter(parent=execution.pk).order_by("created_at", "pk")[:CHILDREN_SHOWN],
         "continued_as": relatives.filter(continued_from=execution.pk).first(),
         "reruns": relatives.filter(rerun_of=execution.pk).order_by("created_at")[:CHILDREN_SHOWN],
+        "usage": usage_of_run(execution),
         "inputs": secrets.mask(execution.inputs),
         "output": secrets.mask(execution.output),
         "error": secrets.mask(execution.error),
@@ -113,7 +115,8 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
     if run is None:
         raise Http404("Attempt not found")
     files = list(kept_in(run.output))[:FILES_SHOWN]
-    return draw(request, visitor, "ui/run_details.html", {"run": run_body(run), "row": run, "files": files})
+    given = {"run": run_body(run), "row": run, "files": files, "exchanges": exchanges_of(run)}
+    return draw(request, visitor, "ui/run_details.html", given)
 
 
 @page

@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
 
-from poimen_site.pages import executions, home, schedules, signing, workflows
+from poimen_site.pages import exchanges, executions, home, schedules, signing, workflows
 from poimen_site.pages.visitor import Visitor, page
 
 
@@ -29,11 +29,13 @@ urlpatterns = [
     path("ui/customer", signing.switch_customer, name="switch-customer"),
     path("ui/workflows", workflows.workflow_list, name="workflows"),
     path("ui/workflows/<str:workflow_id>", workflows.workflow_page, name="workflow"),
+    path("ui/workflows/<str:workflow_id>/edit", workflows.canvas_page, name="canvas"),
     path("ui/executions", executions.execution_list, name="executions"),
     path("ui/executions/<str:execution_id>", executions.execution_page, name="execution"),
     path("ui/executions/<str:execution_id>/runs/<int:run_id>", executions.run_details, name="run-details"),
     path("ui/executions/<str:execution_id>/attempts", executions.attempts, name="attempts"),
     path("ui/executions/<str:execution_id>/places", executions.places, name="places"),
+    path("ui/exchanges/<str:exchange_id>", exchanges.exchange_page, name="exchange"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
     path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
     path("ui/schedules", schedules.schedule_list, name="schedules"),

@@ -75,6 +75,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("get", "exchanges/<str:exchange_id>"): Rule(VIEWER),
     ("get", "activities"): Rule(VIEWER),
     ("get", "audit"): Rule(ADMIN),
+    ("get", "cached-results"): Rule(VIEWER),
+    ("post", "cached-results/forget"): Rule(OPERATOR, 200, {"all": True}),
     ("get", "approvals"): Rule(VIEWER),
     ("get", "approvals/stats"): Rule(VIEWER),
     ("get", "approvals/<str:gate_id>"): Rule(VIEWER),
@@ -111,7 +113,7 @@ PAGES = {
     "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/executions", "ui/executions/<str:execution_id>",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
     "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
-    "ui/executions/<str:execution_id>/places", "ui/<path:rest>",
+    "ui/executions/<str:execution_id>/places", "ui/exchanges/<str:exchange_id>", "ui/<path:rest>",
     "ui/schedules", "ui/schedules/new", "ui/schedules/<str:schedule_id>", "ui/schedules/<str:schedule_id>/edit",
 }  # fmt: skip
 LEAD_HOME = {"ui", "ui/"}
