@@ -1,4 +1,4 @@
-"""``/ui/workflows``: what there is to run, and the page of one workflow with its form to start it."""
+"""``/ui/workflows``: what there is to run, the page of one workflow with its form to start it, and its canvas."""
 
 import json
 import re
@@ -71,9 +71,22 @@ def workflow_page(request: HttpRequest, visitor: Visitor, workflow_id: str) -> H
         "runs": runs[:RUNS_SHOWN],
         "outcomes": dict(outcomes),
         "versions": WorkflowVersion.objects.filter(workflow=workflow).defer("nodes", "edges")[:VERSIONS_SHOWN],
+        "may_edit": visitor.may(Role.EDITOR),
         "may_start": visitor.may_operate and workflow.status != WorkflowStatus.ARCHIVED,
     }
     return draw(request, visitor, "ui/workflow.html", context)
+
+
+@page
+def canvas_page(request: HttpRequest, visitor: Visitor, workflow_id: str) -> HttpResponseBase:
+    """Draw the page of the canvas editor, which asks REST for the rest; who may not edit sees the canvas as it is."""
+    workflow = _own(visitor, workflow_id)
+    context = {
+        "workflow": workflow,
+        "may_edit": visitor.may(Role.EDITOR),
+        "may_run": visitor.may_operate and workflow.status != WorkflowStatus.ARCHIVED,
+    }
+    return draw(request, visitor, "ui/canvas.html", context)
 
 
 def inputs_of(nodes: Sequence[Any], edges: Sequence[Any]) -> list[str]:

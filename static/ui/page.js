@@ -107,12 +107,12 @@ export function parsed(text) {
   }
 }
 
-async function send(button, path, body, { done, goto } = button.dataset) {
+async function send(button, path, body, { done, goto, gotoRest = "" } = button.dataset) {
   button.setAttribute("aria-busy", "true");
   button.disabled = true;
   try {
     const answer = await request("POST", path, { body });
-    if (goto) location.assign(goto + answer.id);
+    if (goto) location.assign(goto + answer.id + gotoRest);
     else {
       toast(done ?? "Done.");
       refresh();

@@ -1,0 +1,49 @@
+// Asks the server what is wrong with the canvas as it is drawn, a moment after each change; only the newest answer counts.
+import { useEffect } from "react";
+import { writeCanvas } from "../model/document";
+import { readProblems } from "../model/problems";
+import { request } from "../server/requests";
+import { editor, setProblems } from "../store";
+
+const DELAY = 350; // ms
+const AGAIN = 5000;
+
+export function useChecking(): void {
+  useEffect(() => {
+    let timer: number | undefined;
+    let asked: AbortController | null = null;
+    async function check(): Promise<void> {
+      asked?.abort();
+      const control = new AbortController();
+      asked = control;
+      const canvas = editor.getState().history.present;
+      editor.setState({ checking: { state: "asking" } });
+      try {
+        const body = {
+          name: canvas.name,
+          status: canvas.status === "draft" ? "draft" : "active",
+          ...writeCanvas(canvas),
+        };
+        const answer = await request("POST", "/workflows/validate", { body, signal: control.signal });
+        if (!control.signal.aborted) setProblems(readProblems(answer));
+      } catch (error) {
+        if (control.signal.aborted) return;
+        editor.setState({
+          checking: { state: "failed", message: error instanceof Error ? error.message : String(error) },
+        });
+        timer = window.setTimeout(check, AGAIN);
+      }
+    }
+    const stop = editor.subscribe((state, before) => {
+      if (state.history.present === before.history.present) return;
+      window.clearTimeout(timer);
+      timer = window.setTimeout(check, DELAY);
+    });
+    if (editor.getState().draft === "restored") void check();
+    return () => {
+      stop();
+      window.clearTimeout(timer);
+      asked?.abort();
+    };
+  }, []);
+}

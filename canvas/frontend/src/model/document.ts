@@ -1,0 +1,134 @@
+// A canvas as the editor holds it: every node and edge as it was sent, with a key that is unique whatever was sent.
+// Owns reading and writing; refuses to repair - what it cannot draw it keeps and gives back.
+import { isEqual, isObject, type Json, type JsonObject, objectOr, textOr } from "./json";
+
+export type Kind = "start" | "end" | "activity";
+export const KINDS: Kind[] = ["start", "end", "activity"];
+export const STATE_TYPES = ["Wait", "WaitForSignal", "Workflow"];
+
+export interface CanvasNode {
+  key: string; // its id, or something like it where two have the same
+  raw: JsonObject;
+}
+
+export interface CanvasEdge {
+  key: string;
+  raw: JsonObject;
+  source: string; // key of a node, or an id that no node has
+  target: string;
+}
+
+export interface Canvas {
+  name: string;
+  description: string;
+  status: string;
+  nodes: CanvasNode[];
+  edges: CanvasEdge[];
+  odd: { nodes: Json[]; edges: Json[] }; // elements that are no objects
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export const SIZE = { width: 232, height: 68 };
+export const END_SIZE = { width: 104, height: 44 };
+const SPACING = 120;
+
+export function readCanvas(sent: JsonObject): Canvas {
+  const nodes = Array.isArray(sent.nodes) ? sent.nodes : [];
+  const edges = Array.isArray(sent.edges) ? sent.edges : [];
+  const nodeKeys = new Set<string>();
+  const edgeKeys = new Set<string>();
+  return {
+    name: textOr(sent.name),
+    description: textOr(sent.description),
+    status: textOr(sent.status, "draft"),
+    nodes: nodes.filter(isObject).map((raw) => ({ key: free(textOr(raw.id) || "node", nodeKeys), raw })),
+    edges: edges.filter(isObject).map((raw) => {
+      const [source, target] = [named(raw.source), named(raw.target)];
+      return { key: free(textOr(raw.id) || `${source}-${target}`, edgeKeys), raw, source, target };
+    }),
+    odd: { nodes: nodes.filter((raw) => !isObject(raw)), edges: edges.filter((raw) => !isObject(raw)) },
+  };
+}
+
+// What is saved: exactly what was read where nothing was changed.
+export function writeCanvas(canvas: Canvas): { nodes: Json[]; edges: Json[] } {
+  return {
+    nodes: [...canvas.nodes.map((node) => node.raw), ...canvas.odd.nodes],
+    edges: [...canvas.edges.map((edge) => edge.raw), ...canvas.odd.edges],
+  };
+}
+
+export function isSame(one: Canvas, other: Canvas): boolean {
+  if (one === other) return true;
+  const [a, b] = [writeCanvas(one), writeCanvas(other)];
+  const isAlike = one.name === other.name && one.description === other.description && one.status === other.status;
+  return isAlike && isEqual(a.nodes, b.nodes) && isEqual(a.edges, b.edges);
+}
+
+function named(end: Json | undefined): string {
+  return typeof end === "string" ? end : JSON.stringify(end ?? null);
+}
+
+// A key that is not taken yet, and is from now on.
+export function free(stem: string, taken: Set<string>): string {
+  let key = stem;
+  for (let count = 2; taken.has(key); count += 1) key = `${stem}-${count}`;
+  taken.add(key);
+  return key;
+}
+
+export function dataOf(node: { raw: JsonObject }): JsonObject {
+  return objectOr(node.raw.data);
+}
+
+export function configOf(node: CanvasNode): JsonObject {
+  return objectOr(dataOf(node).config);
+}
+
+export function kindOf(node: CanvasNode): Kind {
+  return node.raw.type === "start" || node.raw.type === "end" ? node.raw.type : "activity";
+}
+
+export function labelOf(node: CanvasNode): string {
+  return textOr(dataOf(node).label).trim() || textOr(node.raw.label).trim() || node.key;
+}
+
+// The activity as it is drawn: any spelling, "" where none is named.
+export function activityOf(node: CanvasNode): string {
+  const drawn = textOr(dataOf(node).activity);
+  if (drawn) return drawn;
+  const type = textOr(node.raw.type);
+  return type && !(KINDS as string[]).includes(type) && !stateTypeOf(node) ? type : "";
+}
+
+// Wait, WaitForSignal or Workflow; "" for a node that runs an activity.
+export function stateTypeOf(node: CanvasNode): string {
+  const drawn = textOr(dataOf(node).stateType) || textOr(node.raw.type);
+  return STATE_TYPES.find((name) => squash(name) === squash(drawn)) ?? "";
+}
+
+// As the server compares names of activities: case, separators and the suffix do not matter.
+export function squash(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "")
+    .replace(/activity$/, "");
+}
+
+export function placeOf(node: CanvasNode, index = 0): Point {
+  const { x, y } = objectOr(node.raw.position);
+  const isPlaced = typeof x === "number" && typeof y === "number" && Number.isFinite(x) && Number.isFinite(y);
+  return isPlaced ? { x: limited(x), y: limited(y) } : { x: 0, y: index * SPACING };
+}
+
+function limited(value: number): number {
+  return Math.max(-1e6, Math.min(1e6, value)); // beyond this browsers draw nothing any more
+}
+
+export function sizeOf(node: CanvasNode): { width: number; height: number } {
+  return kindOf(node) === "activity" ? SIZE : END_SIZE;
+}

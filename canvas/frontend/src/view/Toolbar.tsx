@@ -1,0 +1,188 @@
+// What is done with the canvas as a whole, and how it stands: saved or not, right or not, which run is watched.
+import type { ReactElement } from "react";
+import { forgetRun } from "../behaviours/watching";
+import { useRun } from "../run";
+import { isDirty, makeAgain, takeBack, useEditor } from "../store";
+import { Icon } from "./icons";
+
+interface Deeds {
+  save: () => void;
+  arrange: () => void;
+  run: () => void;
+  problems: () => void;
+  conflict: () => void;
+}
+
+export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
+  const mayEdit = useEditor((state) => state.mayEdit);
+  const mayRun = useEditor((state) => state.mayRun);
+  const name = useEditor((state) => state.history.present.name);
+  const version = useEditor((state) => state.saved.version);
+  const workflow = useEditor((state) => state.workflow);
+  const canUndo = useEditor((state) => state.history.past.length > 0);
+  const canRedo = useEditor((state) => state.history.future.length > 0);
+  const dirty = useEditor(isDirty);
+  return (
+    <header className="toolbar">
+      <div className="title">
+        <a href="/ui/workflows">Workflows</a> /{" "}
+        <a href={`/ui/workflows/${workflow}`} className="name" dir="auto">
+          {name || "without a name"}
+        </a>{" "}
+        <span className="quiet">v{version}</span>
+      </div>
+      <SavedState onConflict={deeds.conflict} />
+      <div className="row tools">
+        {mayEdit && (
+          <>
+            <Tool icon="undo" title="Undo (Ctrl Z)" disabled={!canUndo} onClick={takeBack} />
+            <Tool icon="redo" title="Redo (Ctrl Shift Z)" disabled={!canRedo} onClick={makeAgain} />
+            <Tool icon="arrange" title="Arrange (l)" onClick={deeds.arrange} />
+          </>
+        )}
+        <ProblemsButton onClick={deeds.problems} />
+        {mayEdit && (
+          <button type="button" className="button" onClick={deeds.save} disabled={!dirty} title="Save (Ctrl S)">
+            <Icon name="save" />
+            Save
+          </button>
+        )}
+        {mayRun && (
+          <button type="button" className="button primary" onClick={deeds.run} title="Run (Ctrl Enter)">
+            <Icon name="start" />
+            Run
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function Tool({
+  icon,
+  title,
+  disabled = false,
+  onClick,
+}: {
+  icon: string;
+  title: string;
+  disabled?: boolean;
+  onClick: () => void;
+}): ReactElement {
+  return (
+    <button type="button" className="plain" title={title} disabled={disabled} onClick={onClick}>
+      <Icon name={icon} />
+      <span className="hidden">{title}</span>
+    </button>
+  );
+}
+
+function SavedState({ onConflict }: { onConflict: () => void }): ReactElement {
+  const mayEdit = useEditor((state) => state.mayEdit);
+  const saving = useEditor((state) => state.saving);
+  const draft = useEditor((state) => state.draft);
+  const dirty = useEditor(isDirty);
+  const [tone, text] = !mayEdit
+    ? ["idle", "read only"]
+    : saving.state === "saving"
+      ? ["busy", "saving"]
+      : saving.state === "failed" && dirty
+        ? ["bad", `not saved: ${saving.message}`]
+        : !dirty
+          ? ["good", "saved"]
+          : draft === "failed"
+            ? ["bad", "not saved, and this browser keeps no draft"]
+            : draft === "restored"
+              ? ["wait", "not saved: your draft was restored"]
+              : draft === "kept"
+                ? ["wait", "not saved; draft kept here"]
+                : ["wait", "not saved"];
+  if (saving.state === "conflict") {
+    return (
+      <button type="button" className="button danger saved" onClick={onConflict}>
+        <Icon name="warning" />
+        Version {saving.theirs.version} was saved by somebody else
+      </button>
+    );
+  }
+  return (
+    <span className={`saved status tone-${tone}`} role="status" title={text}>
+      {text}
+    </span>
+  );
+}
+
+function ProblemsButton({ onClick }: { onClick: () => void }): ReactElement {
+  const problems = useEditor((state) => state.problems);
+  const checking = useEditor((state) => state.checking);
+  const errors = problems.filter((problem) => problem.severity === "error").length;
+  const warnings = problems.length - errors;
+  const said = [
+    errors && `${errors} ${errors === 1 ? "error" : "errors"}`,
+    warnings && `${warnings} ${warnings === 1 ? "warning" : "warnings"}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+  const tone = checking.state === "failed" ? "idle" : errors ? "bad" : warnings ? "wait" : "good";
+  return (
+    <button
+      type="button"
+      className={`plain problems-button status tone-${tone}`}
+      onClick={onClick}
+      title="Problems (p)"
+      data-checking={checking.state}
+    >
+      <Icon name={checking.state === "failed" ? "unknown" : errors ? "cross" : warnings ? "warning" : "check"} />
+      {checking.state === "failed" ? "not checked" : said || "valid"}
+    </button>
+  );
+}
+
+export function RunStrip(): ReactElement | null {
+  const execution = useRun((run) => run.execution);
+  const status = useRun((run) => run.status);
+  const connection = useRun((run) => run.connection);
+  const message = useRun((run) => run.message);
+  const last = useRun((run) => run.lines.at(-1));
+  if (!execution) return null;
+  const tone =
+    { success: "good", failed: "bad", timed_out: "bad", running: "busy", waiting: "wait", paused: "wait" }[status] ??
+    "idle";
+  const said = {
+    none: "",
+    connecting: "connecting",
+    live: "live",
+    lost: "connection lost; trying again",
+    over: "",
+    refused: "",
+  }[connection];
+  return (
+    <section
+      className={`run-strip tone-${tone}`}
+      aria-label="The run that is watched"
+      data-status={status}
+      data-connection={connection}
+    >
+      <span className="status">{status.replace("_", " ") || "starting"}</span>
+      <a href={`/ui/executions/${execution}`} className="mono">
+        {execution.slice(-8)}
+      </a>
+      <span className="clip" dir="auto">
+        {message || last?.message}
+      </span>
+      <span className="quiet nowrap">{said}</span>
+      <button
+        type="button"
+        className="plain"
+        title="Stop watching"
+        onClick={() => {
+          forgetRun();
+          history.replaceState(null, "", location.pathname);
+        }}
+      >
+        <Icon name="close" />
+        <span className="hidden">Stop watching</span>
+      </button>
+    </section>
+  );
+}

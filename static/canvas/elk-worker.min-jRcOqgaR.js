@@ -1,0 +1,1 @@
+var e=new URL(`elk-worker.min-J_vVZCZ4.js`,import.meta.url).href;export{e as default};
