@@ -33,14 +33,16 @@ def directives_in(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def asked_in(body: Mapping[str, Any]) -> str:
-    """Return the last message of the user."""
+    """Return the last message of the user; of one with marks, what stands between the first BEGIN and END."""
     messages = body.get("messages")
     texts = [
         str(message.get("content") or "")
         for message in (messages if isinstance(messages, list) else [])
         if isinstance(message, dict) and message.get("role") == "user"
     ]
-    return texts[-1] if texts else ""
+    last = texts[-1] if texts else ""
+    marked = re.search(r"BEGIN\n(.*?)\nEND(?:\n|$)", last, re.DOTALL)
+    return marked.group(1) if marked else last
 
 
 def reply_to(body: Mapping[str, Any]) -> Reply:

@@ -162,5 +162,5 @@ def _around(text: str, word: re.Match[str], wanted: list[Mention], *, is_before:
 
 
 def _all_pairs(earlier: Iterable[Mention], later: Iterable[Mention]) -> set[tuple[str, str]]:
-    last = list(later)
-    return {(a.activity, b.activity) for a in earlier for b in last}
+    last = {mention.activity for mention in later}
+    return {(first, second) for first in {mention.activity for mention in earlier} for second in last}

@@ -3,17 +3,22 @@
 Owns the choice between the two ways and the answer's form (contract-router 1.5). Nothing is run or stored here.
 """
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agents import llm
+from agents.router.asking import Asked, ask_model
 from agents.router.building import Built, build
 from agents.router.intent import Note, Question
 from agents.router.offline import understand
 from agents.router.sentence import Sentence, read_sentence
 from workflows.activities.registry import Activity, registry
 from workflows.models import Customer
+
+log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 4_000
 Context = str | Mapping[str, Any] | None
@@ -68,15 +73,17 @@ def route(
     message: str,
     *,
     context: Context = None,
-    customer: Customer | None = None,
+    customer: Customer | str | None = None,
     memory: Mapping[str, Any] | None = None,
+    auth_token: str = "",
     offline: bool = False,
     activities: Mapping[str, Activity] | None = None,
 ) -> Route:
     """Return what ``message`` asks for as a spec, or questions; asks a model unless ``offline`` or none is configured.
 
     ``context`` is more text about it, or values by name, such as ``{"repo": "https://..."}``: the answers to questions.
-    ``activities`` are those to choose from, all that are registered if left out. Raises :class:`MessageRefused`.
+    ``customer`` (or its id) pays for the call, ``memory`` is what RetrieveMemoryActivity gave. ``activities`` are those
+    to choose from, all that are registered if left out. Raises :class:`MessageRefused`.
     """
     text = message.strip()
     if not text:
@@ -86,11 +93,37 @@ def route(
     known = registry.all() if activities is None else activities
     values, more = _read_context(context)
     sentence = read_sentence(f"{text}\n{more}" if more else text)
-    intent = understand(sentence, known, values, _without_values(sentence))
-    return _answer(build(intent, known))
+    words = understand(sentence, known, values, _without_values(sentence))
+    reason = _why_not_asked(sentence, offline=offline)
+    if not reason:
+        asked = Asked(str(getattr(customer, "pk", customer)) if customer else None, auth_token)
+        try:
+            intent = ask_model(sentence, _shown(context), memory or {}, known, words, asked)
+            return _answer(build(intent, known), "llm", "")
+        except llm.LLMError as error:
+            reason = f"The model gave no answer that can be used: {error.message}"
+            log.warning("the router falls back: %s", error.message)
+    return _answer(build(words, known), "fallback", reason)
 
 
-def _answer(built: Built) -> Route:
+def _why_not_asked(sentence: Sentence, *, offline: bool) -> str:
+    """Return why no model is asked, "" if one should be."""
+    if offline:
+        return "No model was to be asked."
+    if not llm.is_configured():
+        return "No model is configured (LOCAL_LLM_BASE_URL)."
+    if sentence.has_password:
+        return "The message holds a password, which is shown to no model."
+    return "" if re.search(r"\w", sentence.text) else "Nothing of the message is a request."
+
+
+def _shown(context: Context) -> str:
+    if isinstance(context, Mapping):
+        return "\n".join(f"{key}: {value}" for key, value in context.items())[:MAX_MESSAGE]
+    return (context or "")[:MAX_MESSAGE]
+
+
+def _answer(built: Built, source: Literal["llm", "fallback"], reason: str) -> Route:
     return Route(
         built.spec,
         built.cron_spec,
@@ -98,6 +131,8 @@ def _answer(built: Built) -> Route:
         built.explanation,
         built.questions,
         built.warnings,
+        source,
+        reason,
         activities=built.activities,
     )
 

@@ -147,7 +147,8 @@ def test_no_message_and_a_very_long_one_are_refused(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     ["(" * 4_000, "scan " * 800, "a@" * 2_000, '"' * 3_999, "§r9 §q1 §u0", "every " * 660, "\x00\ud800 scan",
-     "https://[ scan", "at 7 and " * 440, "no " * 1_300, "approve if " * 360, "mail to the " * 330, "https://a.b/" * 330],
+     "https://[ scan", "at 7 and " * 440, "no " * 1_300, "approve if " * 360, "mail to the " * 330,
+     "https://a.b/" * 330],
     ids=range(13),
 )  # fmt: skip
 def test_whatever_is_sent_is_answered_soon(message: str) -> None:
