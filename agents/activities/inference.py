@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from pydantic import Field
 
 from agents import llm
@@ -56,8 +57,18 @@ class LLMInferenceOutput(PlainFields):
     )
 
 
+def _who_answers(input: LLMInferenceInput) -> list[str] | None:
+    """What an answer depends on beside the question: the server, and the model behind the name.
+
+    An answer may be kept although another would read otherwise: a state that says so wants the same one again.
+    """
+    known = settings.POIMEN_LLM_MODELS.get(input.model)
+    return [settings.LOCAL_LLM_BASE_URL, known] if known else None
+
+
 @activity(
     "LLMInferenceActivity", category="llm", timeout="120s", is_flaky=True, max_attempts=2, backoff=2.0,
+    cacheable=_who_answers,
     notes="Needs LOCAL_LLM_BASE_URL. Waits without holding a worker.",
 )  # fmt: skip
 async def llm_inference(input: LLMInferenceInput, context: ActivityContext) -> LLMInferenceOutput:

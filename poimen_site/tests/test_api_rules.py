@@ -56,11 +56,11 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 ]
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
-    "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
+    "/cached-results", "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
     "/api-keys", "/executions/{execution}/artifacts", "/schedules", "/schedules/{schedule}/executions",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
-PAGED = LISTS[:9]
+PAGED = LISTS[:10]
 # Every GET there is, but for the two that are not ours: their own parameters are drf-spectacular's.
 READ = sorted(route for route, view in rest_routes() if "get" in methods_of(view) and route not in ("schema", "docs"))
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
@@ -98,6 +98,8 @@ TYPED: list[tuple[str, str, dict[str, Any], str, Iterable[Any]]] = [
     *(("post", f"/schedules/{{schedule}}/{ask}", {}, "reason", TEXT) for ask in ("pause", "resume")),
     *(("post", "/schedules/{schedule}/backfill", PAST, field, TEXT) for field in PAST),
     *(("post", "/schedules/preview", {"schedule": "@daily"}, field, TEXT) for field in ("schedule", "timezone")),
+    ("post", "/cached-results/forget", {}, "all", ("true", 1, [], {})),
+    *(("post", "/cached-results/forget", {}, field, TEXT) for field in ("activity", "workflowId", "id")),
     ("post", "/route", {}, "message", TEXT),
     ("post", "/route", {"message": "x"}, "context", (5, True, [], ["x"])),
     ("post", "/route", {"message": "x"}, "dryRun", (5, "true", [], {})),

@@ -171,7 +171,8 @@ def keep(store: Store, line: Line, output: Any) -> None:
     except WorkflowError:  # the state fails with it in a moment
         give_up(store, line)
         return
-    if HANDLE.search(text):  # a secret can be replaced, run out, or be forgotten
+    # A secret can be replaced, run out, or be forgotten; and half an answer is no result.
+    if HANDLE.search(text) or (isinstance(output, dict) and output.get("error")):
         give_up(store, line)
         return
     bound = {

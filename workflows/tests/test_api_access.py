@@ -29,6 +29,8 @@ ENDPOINTS: list[tuple[str, str, Any, Role, int]] = [
     ("post", "/executions/{execution}/signal", {"name": "go"}, Role.OPERATOR, 202),
     ("post", "/executions/{execution}/rerun", {}, Role.OPERATOR, 409),
     ("get", "/activities", None, Role.VIEWER, 200),
+    ("get", "/cached-results", None, Role.VIEWER, 200),
+    ("post", "/cached-results/forget", {"all": True}, Role.OPERATOR, 200),
     ("get", "/approvals", None, Role.VIEWER, 200),
     ("get", "/approvals/stats", None, Role.VIEWER, 200),
     ("get", "/approvals/{gate}", None, Role.VIEWER, 200),
