@@ -21,7 +21,9 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.brokers import get_broker
 
+from agents.llm import configuration
 from memory import service as memory_service
+from poimen_site import llm_health
 from poimen_site.errors import RETRY_AFTER_SECONDS, read_only
 from poimen_site.redis_outage import redis_errors
 from workflows.audit import anchor
@@ -89,7 +91,8 @@ def _checks() -> dict[str, Check]:
             checks[name] = _timed(check)
         else:
             checks[name] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
-    return checks | {"git": _timed(_check_git), "disk": _timed(_check_disk), "memory": _check_memory()}
+    beside = {"memory": _check_memory(), "llm": _check_llm()}
+    return checks | {"git": _timed(_check_git), "disk": _timed(_check_disk)} | beside
 
 
 def _timed(check: Callable[[], str | None]) -> Check:
@@ -189,6 +192,13 @@ def _check_memory() -> Check:
         if _is_memory_well(url, int(time.monotonic() // 15))
         else "the memory service does not answer: workflows run without what is remembered"
     )
+
+
+def _check_llm() -> Check:
+    """The language model, if there is one: what can work without it does."""
+    if not configuration.is_configured():
+        return {"status": "healthy", "message": "not configured", "latencyMs": 0.0}
+    return _timed(llm_health.problem)
 
 
 def _check_disk() -> str | None:

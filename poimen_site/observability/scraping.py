@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from poimen_site.errors import error_response, read_only
+from poimen_site.observability import llm_metrics  # noqa: F401 - adds its metrics to the registry
 from poimen_site.observability.metrics import http_requests, registry
 
 UNKNOWN = "(no route)"

@@ -56,6 +56,7 @@ def test_ready_with_a_current_schema_even_without_workers() -> None:
         "git": "healthy",
         "disk": "healthy",
         "memory": "healthy",
+        "llm": "healthy",
     }
     assert "no clock has signed in" in checks["clock"]["message"]
     assert Client().get("/health").json()["status"] == "degraded"

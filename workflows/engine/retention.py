@@ -5,6 +5,7 @@ Works in small batches so that it never holds locks for long. Never touches what
 
 import logging
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,8 @@ from workflows.engine import cached_results
 log = logging.getLogger(__name__)
 
 BATCH = 200
+# What other apps forget along; each is given the connection, about once a minute, and works in small batches too.
+forgetting: list[Callable[[psycopg.Connection[Any]], None]] = []
 SCHEDULE_BATCH = 5000
 
 _OLD = """
@@ -82,6 +85,8 @@ def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> 
         "AND NOT EXISTS (SELECT 1 FROM workflows_schedule c WHERE c.spec_id = s.checksum)"
     )
     cached_results.clean(connection)
+    for forget in forgetting:
+        forget(connection)
     return len(gone)
 
 

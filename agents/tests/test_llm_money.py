@@ -1,0 +1,194 @@
+"""What calls cost, and what may be spent: prices of their time, tallies that stay, budgets that warn and stop."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from agents import llm
+from agents.demo_llm.server import DemoServer
+from agents.llm import retention, spending
+from agents.llm.messages import Usage
+from agents.models import Budget, Exchange, Price, UsageTally
+from poimen_site import llm_health
+from workflows.models import Customer, Execution, Workflow
+from workflows.tests.people import customer, started
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime.now(UTC)
+
+
+def priced(kind: str, amount: str, *, days_ago: float = 1, model: str = "reasoning", currency: str = "USD") -> Price:
+    return Price.objects.create(
+        model=model, kind=kind, amount=Decimal(amount), currency=currency, effective_from=NOW - timedelta(days=days_ago)
+    )
+
+
+def ask(of: Customer | None = None, execution: Execution | None = None, **more: Any) -> llm.Completion:
+    context = llm.CallContext(customer=str(of.pk) if of else None, execution=str(execution.pk) if execution else None)
+    asked = [{"role": "user", "content": "hello there"}]
+    return llm.complete_now(llm.ChatRequest(**{"model": "reasoning", "messages": asked, "context": context, **more}))
+
+
+# -- prices ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_price_of_its_time_counts_exactly() -> None:
+    old = [priced("prompt", "1", days_ago=30), priced("completion", "2", days_ago=30)]
+    new = [priced("prompt", "0.15"), priced("completion", "0.60"), priced("cached", "0.075")]
+    priced("prompt", "100", days_ago=-1)
+    usage = Usage(prompt=1001, completion=7, cached=1000)
+    cost = spending.cost_of("reasoning", usage, NOW)
+    assert cost.amount == Decimal("0.0000793500")  # (1 x 0.15 + 1000 x 0.075 + 7 x 0.60) / 1,000,000
+    assert set(cost.prices) == {price.pk for price in new}
+    before = spending.cost_of("reasoning", usage, NOW - timedelta(days=10))
+    assert before.amount == Decimal("0.0010150000")
+    assert set(before.prices) == {price.pk for price in old}
+
+
+def test_a_model_without_a_whole_price_is_unpriced_and_not_free(model: DemoServer) -> None:
+    assert spending.cost_of("reasoning", Usage(1, 1), NOW).amount is None
+    priced("prompt", "1")
+    assert spending.cost_of("reasoning", Usage(1, 1), NOW).amount is None
+    priced("completion", "1", currency="EUR")
+    assert spending.cost_of("reasoning", Usage(1, 1), NOW).amount is None, "two currencies do not add up"
+    assert ask().cost is None
+    assert (UsageTally.objects.get().unpriced, UsageTally.objects.get().cost) == (1, 0)
+
+
+def test_what_was_spent_stays_as_it_was_when_prices_change(model: DemoServer) -> None:
+    priced("prompt", "1000")
+    priced("completion", "1000")
+    first = ask()
+    assert first.cost == Decimal(first.usage.total) / 1000
+    Price.objects.update(amount=5)
+    row = Exchange.objects.get()
+    assert (row.cost, row.currency, len(row.prices)) == (first.cost, "USD", 2)
+
+
+def test_negative_prices_and_budgets_are_refused() -> None:
+    for wrong in (
+        lambda: priced("prompt", "-1"),
+        lambda: Budget.objects.create(hard_limit=-1),
+        lambda: Budget.objects.create(),
+        lambda: Budget.objects.create(soft_limit=2, hard_limit=1),
+    ):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            wrong()
+    other = Workflow.objects.create(customer=customer("other"), name="w")
+    with pytest.raises(ValidationError, match="another customer"):
+        Budget(customer=customer(), workflow=other, hard_limit=1).full_clean()
+
+
+# -- budgets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_hard_limit_stops_before_anything_is_sent(model: DemoServer) -> None:
+    Budget.objects.create(customer=customer(), unit="tokens", hard_limit=10, period="day")
+    ask(customer())
+    with pytest.raises(llm.BudgetExceeded, match="the budget of Acme a day is used up") as caught:
+        ask(customer())
+    assert not caught.value.retryable
+    assert len(model.seen) == 1
+    ask(customer("other"))
+    ask()
+    UsageTally.objects.update(day=NOW.date() - timedelta(days=1))
+    ask(customer())
+
+
+def test_a_soft_limit_warns_and_a_global_one_binds_everybody(model: DemoServer) -> None:
+    priced("prompt", "1000")
+    priced("completion", "1000")
+    budget = Budget.objects.create(unit="USD", soft_limit=Decimal("0.001"), hard_limit=1000, period="total")
+    heard: list[str] = []
+    ask(customer("other"))
+    ask(customer(), on_warning=heard.append)
+    assert len(heard) == 1
+    assert "the budget of everybody in all is nearly used up" in heard[0]
+    budget.hard_limit = Decimal("0.001")
+    budget.save()
+    with pytest.raises(llm.BudgetExceeded):
+        ask(customer())
+    budget.is_active = False
+    budget.save()
+    ask(customer())
+
+
+def test_a_workflow_has_a_budget_of_its_own(model: DemoServer) -> None:
+    workflow = Workflow.objects.create(customer=customer(), name="Ship")
+    execution = started(customer())
+    Execution.objects.filter(pk=execution.pk).update(workflow=workflow)
+    Budget.objects.create(workflow=workflow, unit="tokens", hard_limit=5)
+    ask(customer(), execution)
+    with pytest.raises(llm.BudgetExceeded, match="Ship"):
+        ask(customer(), execution)
+    ask(customer(), started(customer()))
+
+
+# -- what stays -----------------------------------------------------------------------------------------------------
+
+
+def test_old_exchanges_go_and_what_they_cost_stays(model: DemoServer, settings: Settings) -> None:
+    old, new = ask(), ask()
+    Exchange.objects.filter(pk=old.exchange).update(started_at=NOW - timedelta(days=31))
+    lost = Exchange.objects.create(
+        alias="reasoning", model="reasoning", started_at=NOW, expires_at=NOW - timedelta(seconds=1)
+    )
+    connection.ensure_connection()
+    retention.forget(connection.connection)
+    assert {str(pk) for pk in Exchange.objects.values_list("pk", flat=True)} == {new.exchange, str(lost.pk)}
+    lost.refresh_from_db()
+    assert (lost.status, lost.error_name) == ("cancelled", "WorkerLost")
+    assert sum(UsageTally.objects.values_list("calls", flat=True)) == 2
+    Exchange.objects.update(started_at=NOW - timedelta(days=400))
+    settings.POIMEN_LLM_RETENTION_DAYS = 0
+    retention.forget(connection.connection)
+    assert Exchange.objects.count() == 2
+
+
+# -- metrics and health ---------------------------------------------------------------------------------------------
+
+
+def test_calls_are_told_to_prometheus(model: DemoServer) -> None:
+    priced("prompt", "1000000")
+    priced("completion", "1000000")
+    got = ask()
+    with pytest.raises(llm.LLMError):
+        ask(messages=[{"role": "user", "content": "[[401]]"}])
+    families = text_string_to_metric_families(Client().get("/metrics").content.decode())
+    samples = {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
+
+    def value(name: str, **labels: str) -> float:
+        return samples[name, frozenset({"model_id": "reasoning", **labels}.items())]
+
+    assert value("poimen_llm_api_calls_total", status="success") == 1
+    assert value("poimen_llm_api_calls_total", status="failure") == 1
+    assert value("poimen_llm_api_latency_seconds_count") == 2
+    assert value("poimen_llm_api_latency_seconds_bucket", le="300.0") == 2
+    assert value("poimen_llm_tokens_total", kind="prompt") == got.usage.prompt
+    assert value("poimen_llm_cost_total", currency="USD") == got.usage.total
+    assert value("poimen_llm_unpriced_calls_total") == 0
+
+
+def test_health_tells_of_the_model_and_readiness_does_not_depend_on_it(server: DemoServer, settings: Settings) -> None:
+    def told(path: str = "/health") -> tuple[int, dict[str, Any]]:
+        llm_health._problem.cache_clear()
+        answer = Client().get(path)
+        return answer.status_code, answer.json()["checks"]["llm"]
+
+    settings.LOCAL_LLM_BASE_URL = ""
+    assert told()[1] == {"status": "healthy", "message": "not configured", "latencyMs": 0.0}
+    settings.LOCAL_LLM_BASE_URL = server.url
+    assert told()[1]["status"] == "healthy"
+    server.stop()
+    code, check = told("/health/ready")
+    assert (code, check["status"]) == (200, "unhealthy")
+    assert check["message"] == "the language model is not to be had: it cannot be reached (ConnectError)"
+    assert server.url not in check["message"]
