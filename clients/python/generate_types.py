@@ -21,19 +21,27 @@ OPERATIONS = frozenset(
     {
         "approve",
         "cancelExecution",
+        "createSchedule",
+        "deleteSchedule",
         "executeSpec",
         "executeWorkflow",
         "listApprovals",
         "listExecutions",
+        "listSchedules",
         "listWorkflows",
         "pauseExecution",
+        "pauseSchedule",
         "readExecution",
         "readLogs",
+        "readSchedule",
         "reject",
         "rerunExecution",
         "resumeExecution",
+        "resumeSchedule",
+        "routeMessage",
         "signIn",
         "signalExecution",
+        "triggerSchedule",
     }
 )
 OPTIONS = (

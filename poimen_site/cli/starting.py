@@ -1,4 +1,4 @@
-"""``manage.py poimen_start``: one start from a spec file, or the health report. Source: contract-router-and-llm 4.
+"""``manage.py poimen_start``: a start from a spec or a sentence, or the health. Source: contract-router-and-llm 4.
 
 Refuses wrong arguments before anything is connected to. The flags of the orchestrator are checked; it is not there yet.
 """
@@ -12,10 +12,13 @@ from uuid import UUID
 from poimen_site.cli.arguments import read_json_file
 from poimen_site.cli.faults import FAILURE, OK, Fault, usage
 from poimen_site.cli.following import wait_for_end
+from poimen_site.cli.routing import document_of, explain
+from poimen_site.cli.schedules import tell
 from poimen_site.cli.session import Session
 from poimen_site.health import whole
+from poimen_site.routing.api import routed
 from workflows.activities.registry import registry
-from workflows.api import acts
+from workflows.api import acts, schedule_acts
 from workflows.models import ExecutionStatus, Role
 from workflows.spec.cron_schema import is_cron_document
 from workflows.spec.cron_validator import validate_cron_spec
@@ -38,6 +41,8 @@ def start(session: Session, options: Mapping[str, Any]) -> int:
         raise usage("--cron says how to read --spec FILE; give that too")
     if options["spec"] is not None:
         return _spec(session, options)
+    if options["route"] is not None:
+        return _route(session, options)
     return _orchestrate(options)
 
 
@@ -58,8 +63,29 @@ def _spec(session: Session, options: Mapping[str, Any]) -> int:
         raise _not_valid(report)
     for warning in report.warnings:
         session.remark(f"warning: {warning}")
+    return _submit(session, document, options, is_cron=options["cron"])
+
+
+def _route(session: Session, options: Mapping[str, Any]) -> int:
+    body, _ = routed(session.access(Role.EDITOR), {"message": options["route"], "dryRun": True})
+    if not session.is_json:
+        explain(session, body)
+    document = document_of(body)
+    schedule = f", {document['schedule']}" if body["isCron"] else ""
+    session.remark(f"{document['name']}{schedule}, {counted(len(document['states']), 'state')}")
+    return _submit(session, document, options, is_cron=body["isCron"])
+
+
+def _submit(session: Session, document: Mapping[str, Any], options: Mapping[str, Any], *, is_cron: bool) -> int:
     if options["dry_run"]:
         session.document(document)
+        return OK
+    if is_cron:
+        body = schedule_acts.create(session.access(Role.OPERATOR), {"spec": document})
+        if session.is_json:
+            session.document(body)
+        else:
+            tell(session, body)
         return OK
     return run(session, document, options["timeout"])
 

@@ -11,7 +11,7 @@ from agents.router.routing import MAX_MESSAGE, MessageRefused
 from canvas.api.answers import CanvasObject
 from canvas.api.refusals import answered
 from poimen_site.routing.drawn import route_and_draw, save_draft
-from workflows.access import access_of, role_required
+from workflows.access import Access, access_of, role_required
 from workflows.api.answers import text
 from workflows.api.documentation import documented
 from workflows.api.requests import JsonValue, Strict, Text, checked
@@ -113,14 +113,22 @@ class RouteView(APIView):
         Without ``dryRun`` the drawing is saved as a new workflow, a draft, and the answer is 201 with its
         ``workflowId``. Open questions, a dry run: 200, and nothing is saved.
         """
-        body = checked(RouteBody, request.data)
-        access = access_of(request)
-        try:
-            drawn = route_and_draw(body["message"], access.customer, body["context"])
-        except MessageRefused as refused:
-            raise serializers.ValidationError({"message": [str(refused)]}) from None
-        if body["dryRun"] or drawn.drawing is None:
-            return Response(drawn.as_json())
-        with answered():
-            version = save_draft(drawn, body["message"], access.customer, by=access.actor)
-        return Response(drawn.as_json() | {"workflowId": str(version.workflow_id)}, status=status.HTTP_201_CREATED)
+        body, is_saved = routed(access_of(request), request.data)
+        return Response(body, status=status.HTTP_201_CREATED if is_saved else status.HTTP_200_OK)
+
+
+def routed(access: Access, sent: Any, *, offline: bool = False) -> tuple[dict[str, Any], bool]:
+    """Route ``{message, context?, dryRun?}``; returns the answer and whether a draft was saved.
+
+    As REST and the command line do it; ``offline`` asks no model. Raises the errors of the API.
+    """
+    body = checked(RouteBody, sent)
+    try:
+        drawn = route_and_draw(body["message"], access.customer, body["context"], offline=offline)
+    except MessageRefused as refused:
+        raise serializers.ValidationError({"message": [str(refused)]}) from None
+    if body["dryRun"] or drawn.drawing is None:
+        return drawn.as_json(), False
+    with answered():
+        version = save_draft(drawn, body["message"], access.customer, by=access.actor)
+    return drawn.as_json() | {"workflowId": str(version.workflow_id)}, True

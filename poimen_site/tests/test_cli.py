@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from canvas.tests.asking import saved
-from workflows.models import AuditRecord, Execution, LogEntry, Role
+from workflows.models import AuditRecord, Execution, LogEntry, Role, Workflow
 from workflows.models.approval import GateStatus
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.pumping import Engine
@@ -260,3 +260,44 @@ def test_a_spec_with_errors_is_refused_with_all_of_them(spec_file: Any) -> None:
     assert (scheduled.code, "has a schedule" in scheduled.err) == (2, True)
     large = poimen("submit", "--spec", spec_file(HOLD), "-i", f"x={'y' * 1_100_000}")
     assert (large.code, "1024 KiB" in large.err) == (2, True)
+
+
+@pytest.mark.django_db
+def test_schedules_are_made_shown_and_steered(spec_file: Any) -> None:
+    member(customer(), Role.OPERATOR, "olga")
+    cron = {"name": "nightly", "schedule": "0 2 * * *", "timezone": "Europe/Berlin", "states": HOLD["states"]}
+    made = poimen("schedules", "create", "--spec", spec_file(cron), "-i", "x=1", "--overlap", "queue", "--json")
+    assert made.code == 0, made.out
+    assert (made.json["name"], made.json["inputs"], made.json["overlapPolicy"]) == ("nightly", {"x": 1}, "queue")
+    assert "nightly" in poimen("schedules", "list").out
+    assert poimen("schedules", "pause", "nightly", "--reason", "holidays", "--json").json["status"] == "paused"
+    assert "02:00" in poimen("schedules", "resume", "nightly").out
+    started_now = poimen("schedules", "trigger", "nightly")
+    execution = Execution.objects.get(pk=started_now.out.strip())
+    assert str(execution.schedule_id) == made.json["id"]
+    shown = poimen("schedules", "show", made.json["id"], "--json").json
+    assert [run["execution"]["id"] for run in shown["history"]] == [str(execution.pk)]
+    assert "Europe/Berlin" in poimen("schedules", "show", "nightly").out
+    plain = poimen("schedules", "create", "--spec", spec_file(HOLD), "--schedule", "never")
+    assert (plain.code, "schedule" in plain.err) == (2, True)
+    assert poimen("schedules", "delete", "nightly").code == 0
+    unknown = poimen("schedules", "show", "nightly")
+    assert (unknown.code, "no schedule 'nightly'" in unknown.err) == (2, True)
+
+
+@pytest.mark.django_db
+def test_a_sentence_becomes_a_spec_for_review_or_a_question() -> None:
+    member(customer(), Role.EDITOR)
+    sentence = "scan https://example.org/web.git for security problems"
+    made = poimen("route", sentence, "--offline")
+    assert made.code == 0, made.err
+    assert "SecurityScanActivity" in [state.get("resource") for state in made.json["states"]]
+    assert not Workflow.objects.exists()
+    kept = poimen("route", sentence, "--offline", "--save", "--json")
+    assert str(Workflow.objects.get().pk) == kept.json["workflowId"]
+    asked = poimen("route", "scan the repository for security problems", "--offline")
+    assert (asked.code, asked.out) == (1, "")
+    assert "-c repo=" in asked.err
+    told = poimen("route", "scan the repository for security problems", "--offline", "-c", "repo=https://x.org/a.git")
+    assert told.code == 0
+    assert poimen("route", " ").code == 2

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from poimen_site.tests.test_cli import FAILS, HOLD, Said, engine  # noqa: F401 - a fixture
-from workflows.models import Execution, Role
+from workflows.models import Execution, Role, Schedule
 from workflows.tests.people import customer, member
 from workflows.tests.pumping import Engine
 
@@ -105,3 +105,34 @@ def test_the_health_is_told_as_json() -> None:
     told = starter("--health")
     assert told.json["checks"]["database"]["status"] == "healthy"
     assert (told.code, told.json["status"]) == (1, "degraded")  # there are no workers
+
+
+@pytest.mark.django_db
+def test_a_cron_spec_becomes_a_schedule(tmp_path: Path) -> None:
+    member(customer(), Role.OPERATOR)
+    cron = written(tmp_path / "cron.json", {**ADD, "schedule": "0 2 * * *"})
+    assert starter("--spec", cron, "--cron", "--dry-run").json["schedule"] == "0 2 * * *"
+    assert not Schedule.objects.exists()
+    made = starter("--spec", cron, "--cron")
+    assert made.code == 0, made.err
+    assert str(Schedule.objects.get().pk) in made.out
+    assert "At 02:00" in made.out
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sentence_is_routed_and_run(tmp_path: Path) -> None:
+    member(customer(), Role.OPERATOR)
+    sentence = "scan https://example.org/web.git for security problems"
+    dry = starter("--route", sentence, "--dry-run")
+    assert dry.code == 0, dry.err
+    assert dry.json["name"] in dry.err
+    assert "2 states" in dry.err
+    assert not Execution.objects.exists()
+    late = starter("--route", sentence, "--timeout", "10ms")
+    assert (late.code, "still running" in late.out) == (0, True)
+    assert starter("--route", f"{sentence} every day at 2 am").code == 0
+    assert Schedule.objects.get().cron == "0 2 * * *"
+    asked = starter("--route", "scan the repository for security problems")
+    assert (asked.code, "more has to be known" in asked.err) == (1, True)
+    both = starter("--route", "nonsense", "--spec", written(tmp_path / "add.json", ADD), "--dry-run")
+    assert both.json == ADD  # --spec wins

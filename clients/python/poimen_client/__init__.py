@@ -21,7 +21,15 @@ from poimen_client.errors import (
     WaitTimeout,
 )
 from poimen_client.polling import Polling, every
-from poimen_client.types import ExecutionAnswer, ExecutionInList, ExecutionOutputs, GateAnswer, LogLine
+from poimen_client.types import (
+    ExecutionAnswer,
+    ExecutionInList,
+    ExecutionOutputs,
+    GateAnswer,
+    LogLine,
+    RouteAnswer,
+    ScheduleAnswer,
+)
 
 __all__ = [
     "ApiError",
@@ -42,6 +50,8 @@ __all__ = [
     "NotSignedIn",
     "PoimenError",
     "Polling",
+    "RouteAnswer",
+    "ScheduleAnswer",
     "TooManyRequests",
     "Unavailable",
     "WaitTimeout",

@@ -14,7 +14,17 @@ from poimen_client import operations
 from poimen_client.operations import Level
 from poimen_client.polling import Polling
 from poimen_client.steps import Give, Got, Pause, Send, Steps, Stream, Talk
-from poimen_client.types import ExecutionAnswer, ExecutionInList, ExecutionOutputs, GateAnswer, LogLine, SignalTaken
+from poimen_client.types import (
+    ExecutionAnswer,
+    ExecutionInList,
+    ExecutionOutputs,
+    GateAnswer,
+    LogLine,
+    RouteAnswer,
+    ScheduleAnswer,
+    ScheduleInList,
+    SignalTaken,
+)
 
 T = TypeVar("T")
 _POLLING = Polling()
@@ -174,6 +184,44 @@ class AsyncClient:
     async def reject(self, approval_id: str, reason: str) -> GateAnswer:
         """Vote against it, which decides it."""
         return await self._run(operations.vote(self._talk, approval_id, "reject", reason))
+
+    # -- schedule and route -----------------------------------------------------------------------------------------
+
+    async def list_schedules(
+        self, *, status: str | None = None, page: int = 1, limit: int = 10
+    ) -> list[ScheduleInList]:
+        """Return a page of schedules."""
+        return await self._run(operations.schedules(self._talk, status=status, page=page, limit=limit))
+
+    async def read_schedule(self, schedule_id: str) -> ScheduleAnswer:
+        """Return a schedule with its next five runs."""
+        return await self._run(operations.read_schedule(self._talk, schedule_id))
+
+    async def create_schedule(self, **settings: Any) -> ScheduleAnswer:
+        """Make one, with the keys of ``POST /schedules``: ``spec`` or ``workflowId``, ``schedule`` and others."""
+        return await self._run(operations.create_schedule(self._talk, settings))
+
+    async def pause_schedule(self, schedule_id: str, reason: str = "") -> ScheduleAnswer:
+        """Let nothing start by the clock until it is resumed."""
+        return await self._run(operations.ask_schedule(self._talk, schedule_id, "pause", reason))
+
+    async def resume_schedule(self, schedule_id: str, reason: str = "") -> ScheduleAnswer:
+        """Let it start by the clock again."""
+        return await self._run(operations.ask_schedule(self._talk, schedule_id, "resume", reason))
+
+    async def trigger_schedule(self, schedule_id: str) -> ExecutionAnswer:
+        """Start an execution of it now."""
+        return await self._run(operations.trigger_schedule(self._talk, schedule_id))
+
+    async def delete_schedule(self, schedule_id: str) -> None:
+        """Delete it with its history; its executions stay."""
+        await self._run(operations.delete_schedule(self._talk, schedule_id))
+
+    async def route(
+        self, message: str, *, context: str | Mapping[str, Any] | None = None, save: bool = False
+    ) -> RouteAnswer:
+        """Turn a sentence into a spec or questions; nothing runs. ``save`` keeps its drawing as a draft."""
+        return await self._run(operations.route(self._talk, message, context, save=save))
 
     # -- doing the steps --------------------------------------------------------------------------------------------
 

@@ -14,7 +14,17 @@ from poimen_client import operations
 from poimen_client.operations import Level
 from poimen_client.polling import Polling
 from poimen_client.steps import Give, Got, Pause, Send, Steps, Stream, Talk
-from poimen_client.types import ExecutionAnswer, ExecutionInList, ExecutionOutputs, GateAnswer, LogLine, SignalTaken
+from poimen_client.types import (
+    ExecutionAnswer,
+    ExecutionInList,
+    ExecutionOutputs,
+    GateAnswer,
+    LogLine,
+    RouteAnswer,
+    ScheduleAnswer,
+    ScheduleInList,
+    SignalTaken,
+)
 
 T = TypeVar("T")
 _POLLING = Polling()
@@ -179,6 +189,40 @@ class Client:
     def reject(self, approval_id: str, reason: str) -> GateAnswer:
         """Vote against it, which decides it."""
         return self._run(operations.vote(self._talk, approval_id, "reject", reason))
+
+    # -- schedule and route -----------------------------------------------------------------------------------------
+
+    def list_schedules(self, *, status: str | None = None, page: int = 1, limit: int = 10) -> list[ScheduleInList]:
+        """Return a page of schedules."""
+        return self._run(operations.schedules(self._talk, status=status, page=page, limit=limit))
+
+    def read_schedule(self, schedule_id: str) -> ScheduleAnswer:
+        """Return a schedule with its next five runs."""
+        return self._run(operations.read_schedule(self._talk, schedule_id))
+
+    def create_schedule(self, **settings: Any) -> ScheduleAnswer:
+        """Make one, with the keys of ``POST /schedules``: ``spec`` or ``workflowId``, ``schedule`` and others."""
+        return self._run(operations.create_schedule(self._talk, settings))
+
+    def pause_schedule(self, schedule_id: str, reason: str = "") -> ScheduleAnswer:
+        """Let nothing start by the clock until it is resumed."""
+        return self._run(operations.ask_schedule(self._talk, schedule_id, "pause", reason))
+
+    def resume_schedule(self, schedule_id: str, reason: str = "") -> ScheduleAnswer:
+        """Let it start by the clock again."""
+        return self._run(operations.ask_schedule(self._talk, schedule_id, "resume", reason))
+
+    def trigger_schedule(self, schedule_id: str) -> ExecutionAnswer:
+        """Start an execution of it now."""
+        return self._run(operations.trigger_schedule(self._talk, schedule_id))
+
+    def delete_schedule(self, schedule_id: str) -> None:
+        """Delete it with its history; its executions stay."""
+        self._run(operations.delete_schedule(self._talk, schedule_id))
+
+    def route(self, message: str, *, context: str | Mapping[str, Any] | None = None, save: bool = False) -> RouteAnswer:
+        """Turn a sentence into a spec or questions; nothing runs. ``save`` keeps its drawing as a draft."""
+        return self._run(operations.route(self._talk, message, context, save=save))
 
     # -- doing the steps --------------------------------------------------------------------------------------------
 

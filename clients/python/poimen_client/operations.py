@@ -19,7 +19,17 @@ from poimen_client.errors import (
 )
 from poimen_client.polling import Polling
 from poimen_client.steps import Call, Give, Pause, Steps, Stream, Talk
-from poimen_client.types import ExecutionAnswer, ExecutionInList, ExecutionOutputs, GateAnswer, LogPage, SignalTaken
+from poimen_client.types import (
+    ExecutionAnswer,
+    ExecutionInList,
+    ExecutionOutputs,
+    GateAnswer,
+    LogPage,
+    RouteAnswer,
+    ScheduleAnswer,
+    ScheduleInList,
+    SignalTaken,
+)
 
 Level = Literal["debug", "info", "warn", "error"]
 ENDED = frozenset({"success", "failed", "cancelled", "timed_out"})
@@ -149,6 +159,46 @@ def vote(talk: Talk, approval_id: str, what: Literal["approve", "reject"], reaso
     """Approve or reject."""
     path = f"/approvals/{_quoted(approval_id)}/{what}"
     return cast("GateAnswer", (yield from talk.answer(Call("POST", path, body={"reason": reason}))))
+
+
+def schedules(talk: Talk, **query: Any) -> Steps[list[ScheduleInList]]:
+    """List schedules."""
+    answer = yield from talk.answer(Call("GET", "/schedules", query, is_repeatable=True))
+    return cast("list[ScheduleInList]", answer)
+
+
+def read_schedule(talk: Talk, schedule_id: str) -> Steps[ScheduleAnswer]:
+    """Read one with its next runs."""
+    call = Call("GET", f"/schedules/{_quoted(schedule_id)}", is_repeatable=True)
+    return cast("ScheduleAnswer", (yield from talk.answer(call)))
+
+
+def create_schedule(talk: Talk, body: Mapping[str, Any]) -> Steps[ScheduleAnswer]:
+    """Make one; not repeated once it was sent, for nothing would tell the two apart."""
+    return cast("ScheduleAnswer", (yield from talk.answer(Call("POST", "/schedules", body=dict(body)))))
+
+
+def ask_schedule(talk: Talk, schedule_id: str, what: Literal["pause", "resume"], reason: str) -> Steps[ScheduleAnswer]:
+    """Pause or resume."""
+    call = Call("POST", f"/schedules/{_quoted(schedule_id)}/{what}", body={"reason": reason}, is_repeatable=True)
+    return cast("ScheduleAnswer", (yield from talk.answer(call)))
+
+
+def trigger_schedule(talk: Talk, schedule_id: str) -> Steps[ExecutionAnswer]:
+    """Start it now; not repeated once it was sent."""
+    call = Call("POST", f"/schedules/{_quoted(schedule_id)}/trigger", body={})
+    return cast("ExecutionAnswer", (yield from talk.answer(call)))
+
+
+def delete_schedule(talk: Talk, schedule_id: str) -> Steps[None]:
+    """Delete it."""
+    yield from talk.answer(Call("DELETE", f"/schedules/{_quoted(schedule_id)}"))
+
+
+def route(talk: Talk, message: str, context: str | Mapping[str, Any] | None, *, save: bool) -> Steps[RouteAnswer]:
+    """Turn a sentence into a spec; only what saves nothing is repeated."""
+    body = {"message": message, "context": context, "dryRun": not save}
+    return cast("RouteAnswer", (yield from talk.answer(Call("POST", "/route", body=body, is_repeatable=not save))))
 
 
 def succeeded(execution: ExecutionAnswer) -> ExecutionOutputs:

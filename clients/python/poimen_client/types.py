@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class ComingRun(TypedDict):
+    """
+    A run to come, in UTC and as clocks in the time zone show it.
+    """
+
+    at: str
+    local: str
+
+
 class ErrorAnswer(TypedDict):
     """
     What every refusal looks like.
@@ -35,6 +44,29 @@ class ExecutionOutputs(TypedDict):
     stepResults: NotRequired[dict[str, Any]]
     output: NotRequired[Any | None]
     error: NotRequired[str]
+
+
+class LastRun(TypedDict):
+    """
+    What became of the last instant.
+    """
+
+    dueAt: str
+    outcome: Literal["started", "queued", "skipped", "failed"]
+    executionId: str | None
+    executionStatus: (
+        Literal[
+            "pending",
+            "running",
+            "waiting",
+            "paused",
+            "success",
+            "failed",
+            "cancelled",
+            "timed_out",
+        ]
+        | None
+    )
 
 
 class LogLine(TypedDict):
@@ -76,6 +108,138 @@ class RerunBody(TypedDict):
     """
 
     fromState: NotRequired[str]
+
+
+class RouteBody(TypedDict):
+    """
+    What should happen, in a sentence.
+    """
+
+    message: str
+    dryRun: NotRequired[bool]
+    context: NotRequired[Any | None]
+
+
+class RouteCanvas(TypedDict):
+    """
+    The drawing of the spec.
+    """
+
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+    leftOut: list[str]
+
+
+class RouteNote(TypedDict):
+    """
+    Why something is as it is.
+    """
+
+    subject: str
+    text: str
+
+
+class RouteQuestion(TypedDict):
+    """
+    What has to be known first.
+    """
+
+    parameter: str
+    text: str
+    options: NotRequired[list[str]]
+
+
+class ScheduleAnswer(TypedDict):
+    """
+    A schedule; ``spec`` is null where it starts a workflow.
+    """
+
+    id: str
+    name: str
+    description: str
+    status: Literal["active", "paused", "ended"]
+    version: int
+    workflowId: str | None
+    workflowVersion: int | None
+    inputs: dict[str, Any]
+    priority: int
+    schedule: str
+    timezone: str
+    reading: str
+    overlapPolicy: Literal["skip", "queue", "cancel-other", "allow"]
+    catchUp: str | None
+    jitter: str | None
+    maxRuns: int | None
+    startAt: str | None
+    endAt: str | None
+    runs: int
+    nextRunAt: str | None
+    lastRun: LastRun | None
+    createdAt: str
+    createdBy: str
+    updatedAt: str
+    pausedAt: NotRequired[str]
+    pausedBy: NotRequired[str]
+    pauseReason: NotRequired[str]
+    spec: dict[str, Any] | None
+    nextRuns: list[ComingRun]
+
+
+class ScheduleInList(TypedDict):
+    """
+    A schedule without its spec.
+    """
+
+    id: str
+    name: str
+    description: str
+    status: Literal["active", "paused", "ended"]
+    version: int
+    workflowId: str | None
+    workflowVersion: int | None
+    inputs: dict[str, Any]
+    priority: int
+    schedule: str
+    timezone: str
+    reading: str
+    overlapPolicy: Literal["skip", "queue", "cancel-other", "allow"]
+    catchUp: str | None
+    jitter: str | None
+    maxRuns: int | None
+    startAt: str | None
+    endAt: str | None
+    runs: int
+    nextRunAt: str | None
+    lastRun: LastRun | None
+    createdAt: str
+    createdBy: str
+    updatedAt: str
+    pausedAt: NotRequired[str]
+    pausedBy: NotRequired[str]
+    pauseReason: NotRequired[str]
+
+
+class SchedulePart(TypedDict):
+    """
+    What ``PATCH`` changes; what is left out stays. Moments are RFC 3339, durations like 1h30m.
+    """
+
+    name: NotRequired[str]
+    description: NotRequired[str]
+    workflowId: NotRequired[str | None]
+    workflowVersion: NotRequired[int | None]
+    spec: NotRequired[dict[str, Any] | None]
+    inputs: NotRequired[dict[str, Any] | None]
+    priority: NotRequired[int]
+    schedule: NotRequired[str]
+    timezone: NotRequired[str]
+    enabled: NotRequired[bool]
+    overlapPolicy: NotRequired[Literal["skip", "queue", "cancel-other", "allow"]]
+    catchUp: NotRequired[Any | None]
+    jitter: NotRequired[str | None]
+    maxRuns: NotRequired[int | None]
+    startAt: NotRequired[str | None]
+    endAt: NotRequired[str | None]
 
 
 class SignIn(TypedDict):
@@ -203,6 +367,7 @@ class ExecutionAnswer(TypedDict):
     inputs: dict[str, Any]
     logs: list[ExecutionLog]
     parentId: NotRequired[str]
+    scheduleId: NotRequired[str]
     continuedFrom: NotRequired[str]
     continuedAs: NotRequired[str]
     rerunOf: NotRequired[str]
@@ -238,6 +403,7 @@ class ExecutionInList(TypedDict):
     inputs: dict[str, Any]
     logs: list[ExecutionLog]
     parentId: NotRequired[str]
+    scheduleId: NotRequired[str]
     continuedFrom: NotRequired[str]
     continuedAs: NotRequired[str]
     rerunOf: NotRequired[str]
@@ -263,3 +429,20 @@ class GateAnswer(TypedDict):
     expiresIn: NotRequired[str]
     decidedAt: NotRequired[str]
     reason: NotRequired[str]
+
+
+class RouteAnswer(TypedDict):
+    """
+    One of ``spec`` and ``cronSpec``, or neither where there are ``questions``.
+    """
+
+    isCron: bool
+    spec: NotRequired[dict[str, Any]]
+    cronSpec: NotRequired[dict[str, Any]]
+    canvas: NotRequired[RouteCanvas]
+    explanation: list[RouteNote]
+    questions: list[RouteQuestion]
+    warnings: list[str]
+    reason: NotRequired[str]
+    workflowId: NotRequired[str]
+    source: Literal["llm", "fallback"]

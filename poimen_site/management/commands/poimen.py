@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from poimen_site.cli import approvals, executions, logs
+from poimen_site.cli import approvals, executions, logs, routing, schedules
 from poimen_site.cli.running import exit_code_of
 from poimen_site.cli.session import Session
 from poimen_site.cli.verbs import Verbs
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the verbs."""
         verbs = Verbs(parser)
-        for module in (executions, logs, approvals):
+        for module in (executions, logs, approvals, schedules, routing):
             module.add_verbs(verbs)
 
     def handle(self, *args: Any, **options: Any) -> None:

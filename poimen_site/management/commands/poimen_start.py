@@ -1,4 +1,4 @@
-"""``manage.py poimen_start``: run a spec file and wait for its result, or tell the health. Reference: docs, cli.
+"""``manage.py poimen_start``: run a spec or a sentence and wait for its result, or tell the health. See docs, cli.
 
 Refuses wrong flags with exit code 2 before it connects to anything; 1 says that what was asked did not go well.
 """
@@ -29,6 +29,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags of the starter."""
         parser.add_argument("--spec", metavar="FILE", help="a spec as JSON, - for standard input; wins over --route")
+        parser.add_argument("--route", metavar="SENTENCE", help="what should happen, and how often, in words")
         parser.add_argument("--cron", action="store_true", help="--spec is a CronWorkflowSpec: make a schedule of it")
         parser.add_argument("--dry-run", action="store_true", help="print the spec as JSON, start nothing")
         parser.add_argument("--health", action="store_true", help="print the health as JSON; 1 unless all is healthy")
