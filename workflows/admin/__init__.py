@@ -14,6 +14,7 @@ from workflows.admin import (
     history,
     notifications,
     processes,
+    schedules,
     secrets,
     tenancy,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "history",
     "notifications",
     "processes",
+    "schedules",
     "secrets",
     "tenancy",
 ]

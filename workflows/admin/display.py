@@ -22,7 +22,7 @@ _SIGNS = {
     "held": "‖", "success": "✓", "approved": "✓", "failed": "✗", "rejected": "✗", "cancelled": "⊘", "skipped": "–",
     "timed_out": "◷", "expired": "◷", "interrupted": "↯", "active": "✓",
     "delivered": "✓", "sending": "▸",
-    "revoked": "⊘",
+    "revoked": "⊘", "started": "▸", "ended": "⊘",
 }  # fmt: skip
 
 
