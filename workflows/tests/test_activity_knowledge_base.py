@@ -28,6 +28,7 @@ CONTRACT = {
     "GenerateReportActivity": ("reporting", "2m", False, 1, 1.0, ["AnalyzeCodeActivity", "SecurityScanActivity"]),
     "ApproveWorkflowActivity": ("approval", "2h", False, 1, 1.0, []),
     "NotifyStatusActivity": ("notification", "3m", True, 3, 1.5, []),
+    "DeploymentPreCheckActivity": ("deployment", "15m", True, 2, 2.0, ["CloneRepoActivity"]),
     "ArchiveResultsActivity": ("storage", "5m", True, 2, 1.5, []),
     "RetrieveMemoryActivity": ("memory", "30s", True, 2, 1.5, []),
 }
@@ -37,6 +38,7 @@ INPUTS = {
     "SecurityScanActivity": {"path": True, "severity": False},
     "GenerateReportActivity": {"analysisResult": False, "securityResult": False, "format": False},
     "ApproveWorkflowActivity": {"workflowId": True, "requiredApprovals": False, "timeoutMinutes": False},
+    "DeploymentPreCheckActivity": {"path": True, "checkType": False},
     "ArchiveResultsActivity": {"reportPath": True, "destination": True, "metadata": False},
     "NotifyStatusActivity": {"channel": True, "status": True, "message": True},
     "HttpRequestActivity": {"method": False, "url": True, "headers": False, "body": False, "expectStatus": False},
@@ -48,6 +50,7 @@ OUTPUTS = {
     "SecurityScanActivity": {"vulnerabilities", "securityScore", "riskLevel"},
     "GenerateReportActivity": {"report", "reportPath"},
     "ApproveWorkflowActivity": {"approved", "approver", "timestamp"},
+    "DeploymentPreCheckActivity": {"passed", "failures", "warnings"},
     "ArchiveResultsActivity": {"archiveUrl", "archiveSize"},
     "NotifyStatusActivity": {"notificationId", "timestamp"},
     "HttpRequestActivity": {"status", "headers", "body"},
