@@ -22,6 +22,7 @@ from agents.llm.configuration import Model
 from agents.llm.errors import LLMError, LLMHTTPError, LLMResponseError, LLMTimeout
 from agents.llm.messages import Answer, ChatRequest, Completion, Usage
 from agents.models import Exchange, ModelTrait
+from workflows.errors import InvalidInput
 
 FIRST_PAUSE_SECONDS = 0.5
 MOST_PAUSE_SECONDS = 20.0
@@ -137,7 +138,9 @@ def _course(request: ChatRequest) -> _Course:
     endpoint = configuration.endpoint()
     model = configuration.model(request.model)
     if not request.messages:
-        raise LLMResponseError("messages: at least one is needed", may_mend=False)
+        raise InvalidInput("messages: at least one is needed")
+    if request.schema is not None:
+        json_answers.check_schema(request.schema)
     trait: ModelTrait = yield _InDatabase(partial(learning.traits_of, model.id))
     has_schema_in_words = trait.takes_schema is False
     digest = ledger.digest_of(model.id, _body(request, model, has_schema_in_words=False))

@@ -10,14 +10,20 @@ from typing import Any
 
 import jsonschema
 from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from agents.llm.errors import LLMResponseError
+from workflows.errors import InvalidInput
 
 MOST_STARTS = 50  # places in a text where JSON might begin that are tried
 MOST_DEPTH = 100
 MOST_MENDED = 3  # starts, and characters, that are worth mending: it is done character by character
 MOST_MENDED_TEXT = 200_000
 TAIL = 2000  # characters at the end in which a half-written entry is looked for
+# Type checkers have no name for what this makes: a class of validators.
+_Validator: Any = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, {"pattern": lambda *_: None, "patternProperties": lambda *_: None}
+)
 _THOUGHTS = re.compile(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -46,11 +52,29 @@ def parse(text: str, schema: Mapping[str, Any]) -> tuple[Any, bool]:
     raise LLMResponseError(f"the model's answer is not what was asked for: {problem}")
 
 
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raise :class:`InvalidInput` saying where ``schema`` is no JSON Schema."""
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        place = ".".join(map(str, error.absolute_path)) or "the whole"
+        raise InvalidInput(f"the JSON Schema is none: {place}: {error.message[:300]}") from None
+    except RecursionError:
+        raise InvalidInput("the JSON Schema is nested too deeply") from None
+
+
 def problem_of(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """Return in words where ``value`` does not fit ``schema``; None if it does."""
-    validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    # With a registry of nothing: a schema must not make us fetch another one from somewhere.
-    error = jsonschema.exceptions.best_match(validator(schema, registry=Registry()).iter_errors(value))
+    """Return in words where ``value`` does not fit ``schema``; None if it does.
+
+    Regular expressions of the schema are left to the model's server: one that never ends would hold up all others.
+    """
+    try:
+        # With a registry of nothing: a schema must not make us fetch another one from somewhere.
+        error = jsonschema.exceptions.best_match(_Validator(schema, registry=Registry()).iter_errors(value))
+    except Unresolvable as missing:
+        raise InvalidInput(f"the JSON Schema refers to something that is not in it: {missing}") from None
+    except RecursionError:
+        return "it is nested too deeply"
     if error is None:
         return None
     place = ".".join(map(str, error.absolute_path)) or "the whole"

@@ -24,7 +24,7 @@ class LlmCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield every family."""
         try:
-            rows = list(
+            rows: list[Any] = list(
                 UsageTally.objects.values("model", "status", "bucket", "currency")
                 .order_by("model", "status", "bucket")
                 .annotate(
