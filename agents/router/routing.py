@@ -82,6 +82,8 @@ def route(
     """Return what ``message`` asks for as a spec, or questions; asks a model unless ``offline`` or none is configured.
 
     ``context`` is more text about it, or values by name, such as ``{"repo": "https://..."}``: the answers to questions.
+    Of those, ``schedule`` ("every hour", a cron text) counts instead of what the message says of time, and ``message``
+    is read after it.
     ``customer`` (or its id) pays for the call, ``memory`` is what RetrieveMemoryActivity gave. ``activities`` are those
     to choose from, all that are registered if left out. Raises :class:`MessageRefused`.
     """
@@ -90,10 +92,11 @@ def route(
         raise MessageRefused("say what should happen")
     if len(text) > MAX_MESSAGE:
         raise MessageRefused(f"a message has at most {MAX_MESSAGE:,} characters, and this one has {len(text):,}")
-    known = registry.all() if activities is None else activities
+    known = registry.offered() if activities is None else activities
     values, more = _read_context(context)
+    said = str(values.pop("schedule", ""))[:MAX_MESSAGE]
     sentence = read_sentence(f"{text}\n{more}" if more else text)
-    words = understand(sentence, known, values, _without_values(sentence))
+    words = understand(sentence, known, values, said or _without_values(sentence))
     reason = _why_not_asked(sentence, offline=offline)
     if not reason:
         asked = Asked(str(getattr(customer, "pk", customer)) if customer else None, auth_token)
@@ -142,8 +145,7 @@ def _read_context(context: Context) -> tuple[dict[str, Any], str]:
     if context is None or isinstance(context, str):
         return {}, (context or "").strip()[:MAX_MESSAGE]
     values = {str(key): value for key, value in context.items() if value not in (None, "")}
-    text = " ".join(str(values.pop(key)) for key in ("message", "schedule") if isinstance(values.get(key), str))
-    return values, text[:MAX_MESSAGE]
+    return values, str(values.pop("message", ""))[:MAX_MESSAGE]
 
 
 def _without_values(sentence: Sentence) -> str:

@@ -142,6 +142,7 @@ def test_a_workflow_can_make_a_workflow_of_a_sentence(engine: Engine) -> None:
     engine.pump()
     run = engine.run(spec, {"message": f"scan {REPO} every Monday at 9"})
     assert run.status == "success", run.errors
+    assert run.output is not None
     assert run.output["isCron"] is True
     assert run.output["cronSpec"]["schedule"] == "0 9 * * 1"
     unclear = engine.run(spec, {"message": "scan something"})

@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
 
-from poimen_site.pages import exchanges, executions, home, schedules, signing, workflows
+from poimen_site.pages import exchanges, executions, home, route, schedules, signing, workflows
 from poimen_site.pages.visitor import Visitor, page
 
 
@@ -38,6 +38,7 @@ urlpatterns = [
     path("ui/exchanges/<str:exchange_id>", exchanges.exchange_page, name="exchange"),
     path("ui/executions/<str:execution_id>/log.txt", executions.log_file, name="log-file"),
     path("ui/executions/<str:execution_id>/artifacts/<path:name>", executions.artifact, name="artifact"),
+    path("ui/route", route.route_page, name="route"),
     path("ui/schedules", schedules.schedule_list, name="schedules"),
     path("ui/schedules/new", schedules.new_schedule, name="new-schedule"),
     path("ui/schedules/<str:schedule_id>", schedules.schedule_page, name="schedule"),
