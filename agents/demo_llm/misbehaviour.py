@@ -68,6 +68,11 @@ def _say(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
     return True
 
 
+def _raw(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
+    handler.send_body(200, value.encode(), "application/json")
+    return True
+
+
 def _huge(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
     with contextlib.suppress(OSError), handler.stream("application/json"):
         handler.send_chunk(b'{"choices": [{"message": {"content": "')
@@ -129,6 +134,7 @@ MISBEHAVIOUR: dict[str, Misbehaviour] = {
     "wrong-type": _body(200, b"<html><body>Welcome</body></html>", "text/html"),
     "no-choices": _body(200, b'{"choices": []}', "application/json"),
     "say": _say,
+    "raw": _raw,
     "huge": _huge,
     "reset": _reset,
     "half-stream": _half_a_stream,

@@ -13,6 +13,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from agents.llm.errors import LLMResponseError
+from agents.llm.storable import clean
 from workflows.errors import InvalidInput
 
 MOST_STARTS = 50  # places in a text where JSON might begin that are tried
@@ -40,13 +41,13 @@ def parse(text: str, schema: Mapping[str, Any]) -> tuple[Any, bool]:
     except ValueError:
         pass
     else:
-        if (problem := problem_of(value, schema)) is None:
-            return value, False
+        if problem_of(value, schema) is None:
+            return clean(value), False
     problem = "it holds no JSON"
     for found in _candidates(text):
         misfit = problem_of(found, schema)
         if misfit is None:
-            return found, True
+            return clean(found), True
         if problem == "it holds no JSON":
             problem = misfit
     raise LLMResponseError(f"the model's answer is not what was asked for: {problem}")

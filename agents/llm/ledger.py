@@ -19,6 +19,7 @@ from agents.llm import learning, spending
 from agents.llm.configuration import Model
 from agents.llm.errors import LLMError, LLMTimeout
 from agents.llm.messages import Answer, CallContext, ChatRequest, ToolCall, Usage
+from agents.llm.storable import clean
 from agents.models import Exchange, ExchangeStatus
 from workflows.address_passwords import MASK
 from workflows.models import Execution
@@ -57,8 +58,6 @@ def admit(
     """
     now, context = timezone.now(), request.context
     customer = UUID(context.customer) if context.customer else None
-    workflow = _workflow_of(context)
-    spending.check_budgets(customer, workflow, now, request.on_warning or _ignore)
     with transaction.atomic():
         if model.concurrency or model.requests_per_minute:
             with connection.cursor() as cursor:
@@ -66,6 +65,8 @@ def admit(
             wait = _wait_for_place(model, now)
             if wait > 0:
                 return wait
+        workflow = _workflow_of(context)
+        spending.check_budgets(customer, workflow, now, request.on_warning or _ignore)
         return Exchange.objects.create(
             customer_id=customer, workflow=workflow, execution=context.execution, branch=context.branch,
             state=context.state[:128], visit=context.visit, attempt=context.attempt, call=call,
@@ -154,7 +155,7 @@ def _fill(exchange: Exchange, answer: Answer, usage: Usage, request: ChatRequest
     }
     exchange.answer = _storable(whole, _secrets_of(request))
     exchange.is_exact = exchange.answer == whole
-    exchange.finish_reason = _clean(answer.finish_reason)
+    exchange.finish_reason = clean(answer.finish_reason)
     exchange.prompt_tokens, exchange.completion_tokens = usage.prompt, usage.completion
     exchange.cached_tokens, exchange.usage_is_estimated = usage.cached, usage.is_estimated
     cost = spending.cost_of(exchange.model, usage, exchange.started_at)
@@ -196,18 +197,14 @@ def _cut(value: Any, secrets: Sequence[str]) -> Any:
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, MASK)
-        text = _clean(value)
+        text = clean(value)
         return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}... ({len(text) - MOST_TEXT} more characters)"
     if isinstance(value, Mapping):
-        return {_clean(str(key)): _cut(item, secrets) for key, item in value.items()}
+        return {clean(str(key)): _cut(item, secrets) for key, item in value.items()}
     if isinstance(value, Sequence):
         kept = [_cut(item, secrets) for item in value[:MOST_MESSAGES]]
         return kept if len(value) <= MOST_MESSAGES else [*kept, f"... ({len(value) - MOST_MESSAGES} more)"]
     return value
-
-
-def _clean(text: str) -> str:
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _ignore(_: str) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agents.llm import retry_after
+from agents.llm import retry_after, storable
 from agents.llm.configuration import Endpoint
 from agents.llm.errors import LLMConnectionError, LLMHTTPError, LLMResponseError, LLMTimeout
 from agents.llm.messages import Answer, ToolCall, Usage
@@ -88,7 +88,7 @@ def _tls() -> ssl.SSLContext:
 async def _sent(transport: httpx.AsyncHTTPTransport, posting: Posting) -> Answer:
     url = f"{posting.endpoint.base_url}/v1/chat/completions"
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    headers |= {"Accept-Encoding": "gzip, deflate", "User-Agent": "poimen"}
+    headers |= {"Accept-Encoding": "identity", "User-Agent": "poimen"}  # a few bytes must not become gigabytes here
     if posting.token:
         headers["Authorization"] = f"Bearer {posting.token}"
     content = json.dumps(posting.body, ensure_ascii=True, allow_nan=False).encode()
@@ -171,8 +171,8 @@ async def _read(response: httpx.Response, on_text: Callable[[str], None] | None)
         return await _streamed(response, on_text)
     body = b"".join([chunk async for chunk in _bounded(response)])
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = storable.loads(body)
+    except ValueError:
         kind = response.headers.get("content-type", "no type").partition(";")[0][:60]
         raise LLMResponseError(f"the language model's server did not answer with JSON, but with {kind}") from None
     answer = _answer(value)
@@ -234,8 +234,8 @@ def _tool_calls(calls: list[Any]) -> list[ToolCall]:
             continue
         given = function.get("arguments")
         try:
-            arguments = json.loads(given) if isinstance(given, str) else given
-        except (ValueError, RecursionError):
+            arguments = storable.loads(given) if isinstance(given, str) else given
+        except ValueError:
             arguments = given
         found.append(ToolCall(_word(call.get("id"), 200), _word(function.get("name"), 200), arguments))
     return found
@@ -306,8 +306,8 @@ class _Stream:
             self._is_done = True
             return True
         try:
-            event = json.loads(data)
-        except (ValueError, RecursionError):
+            event = storable.loads(data)
+        except ValueError:
             raise LLMResponseError("the language model's server streamed something that is no JSON") from None
         if not isinstance(event, dict):
             return False

@@ -195,6 +195,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name_plural": "usage tallies",
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("day", "customer", "workflow", "model", "status", "bucket", "currency"),

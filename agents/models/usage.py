@@ -25,6 +25,7 @@ class UsageTally(models.Model):
     unpriced = models.BigIntegerField(default=0, help_text="Calls that used tokens of a model without a price")
 
     class Meta:
+        verbose_name_plural = "usage tallies"
         constraints = [
             models.UniqueConstraint(
                 fields=["day", "customer", "workflow", "model", "status", "bucket", "currency"], name="one_usage_tally"

@@ -7,11 +7,12 @@ from uuid import UUID
 import pytest
 from pytest_django import Settings
 
+from agents import llm
 from agents.activities.live_text import MOST_LINES
 from agents.demo_llm.server import DemoServer
 from agents.models import Exchange
 from workflows import control
-from workflows.models import LogEntry
+from workflows.models import Branch, LogEntry
 from workflows.secrets import handle_of, write_secret
 from workflows.tests.pumping import Engine, eventually, failure_of, messages, output_of, ran, task
 
@@ -141,6 +142,22 @@ def test_the_callers_token_is_a_secret(engine: Engine, model: DemoServer) -> Non
     assert "token-of-the-caller" not in str(output) + str(list(LogEntry.objects.values())) + str(
         list(Exchange.objects.values())
     )
+
+
+def test_an_answer_that_its_worker_did_not_live_to_store_is_not_paid_twice(engine: Engine, model: DemoServer) -> None:
+    spec = one(ASK, user_prompt="hello", system_prompt="Be brief", max_tokens=200)
+    execution = engine.start(spec)
+    branch = Branch.objects.get(execution=execution)
+    key = f"{execution}:{branch.pk}:A:1"
+    whose = llm.CallContext(customer=str(engine.customer.pk), execution=str(execution), idempotency_key=key)
+    asked = [{"role": "user", "content": "hello"}]
+    before = llm.complete_now(
+        llm.ChatRequest("reasoning", asked, system="Be brief", temperature=0.7, max_tokens=200, context=whose)
+    )
+    engine.pump()
+    assert output_of(engine.ended(execution).pk, "A")["response"] == before.text
+    assert len(model.seen) == 1
+    assert any("its answer is used again" in message for message in messages(execution))
 
 
 def test_many_waiting_calls_hold_no_worker(engine: Engine, model: DemoServer, settings: Settings) -> None:

@@ -1,6 +1,7 @@
 """Calls of a language model over real HTTP: what is sent, what comes back, and what goes wrong in which way."""
 
 import asyncio
+import json
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -299,6 +300,23 @@ def test_a_streamed_answer_is_heard_as_it_is_written(model: DemoServer) -> None:
 def test_a_stream_that_breaks_off_is_no_answer(model: DemoServer) -> None:
     error = failure("[[half-stream]]", on_text=lambda _: None)
     assert (error.name, error.message) == ("LLMResponseError", "the model's answer was broken off")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_no_database_can_hold_is_replaced(model: DemoServer, stream: bool) -> None:
+    arguments = json.dumps('{"a": NaN, "b": 1e999, "c": "\\u0000\\ud800"}')
+    call = f'{{"id": "1", "function": {{"name": "f\\u0000", "arguments": {arguments}}}}}'
+    message = f'{{"content": "a\\u0000\\ud800b", "tool_calls": [{call}]}}'
+    model.next("raw", f'{{"choices": [{{"message": {message}, "finish_reason": "stop"}}], "usage": {{"x": NaN}}}}')
+    got = ask("hello", on_text=(lambda _: None) if stream else None)
+    assert got.text == "a\ufffd?b"
+    assert (got.tool_calls[0].name, got.tool_calls[0].arguments) == (
+        "f\ufffd",
+        {"a": "NaN", "b": "1e999", "c": "\ufffd?"},
+    )
+    assert Exchange.objects.get().status == "success"
+    model.say('{"title": "\\u0000", "count": 1}')
+    assert ask("hello", schema=SCHEMA).parsed == {"title": "\ufffd", "count": 1}
 
 
 # -- on an event loop -----------------------------------------------------------------------------------------------
