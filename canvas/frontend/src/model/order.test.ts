@@ -5,7 +5,7 @@ import type { JsonObject } from "./json";
 import { certainBefore } from "./order";
 
 function drawn(...edges: [string, string, string?][]) {
-  const names = new Set(edges.flatMap(([source, target]) => [source, target]));
+  const names = new Set(edges.flatMap((edge) => edge.slice(0, 2)) as string[]);
   const nodes = [...names].map(
     (id): JsonObject => ({ id, type: id === "start" ? "start" : "activity", data: { activity: "Give" } }),
   );

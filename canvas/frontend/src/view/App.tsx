@@ -106,7 +106,7 @@ function Workbench(): ReactElement {
   useChecking();
   useClipboard();
 
-  const fit = useCallback(() => void flow.fitView({ padding: 0.15, maxZoom: 1, duration: 200 }), [flow]);
+  const fit = useCallback(() => void flow.fitView({ padding: 0.1, maxZoom: 1, duration: 200 }), [flow]);
   const deeds = useMemo(
     () => ({
       save: () => void save(),
@@ -139,6 +139,12 @@ function Workbench(): ReactElement {
         const taken = new Set(canvas.nodes.map((node, index) => `${placeOf(node, index).x} ${placeOf(node, index).y}`));
         while (taken.has(`${place.x} ${place.y}`)) place.y += SIZE.height + 36;
         addAt(wanted, place, before.key);
+        const box = surface.current?.getBoundingClientRect();
+        const corner = flow.flowToScreenPosition({ x: place.x + SIZE.width + 40, y: place.y + SIZE.height + 40 });
+        if (box && (corner.x > box.right || corner.y > box.bottom)) {
+          const [x, y] = [place.x + SIZE.width / 2, place.y + SIZE.height / 2];
+          void flow.setCenter(x, y, { zoom: flow.getZoom(), duration: 200 });
+        }
       } else {
         const box = surface.current?.getBoundingClientRect();
         const middle = flow.screenToFlowPosition({

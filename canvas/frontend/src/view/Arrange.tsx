@@ -6,6 +6,7 @@ import { move } from "../model/changes";
 import { type Point, placeOf, sizeOf } from "../model/document";
 import { change, editor, useEditor } from "../store";
 import { Icon } from "./icons";
+import { counted } from "./TextRow";
 
 // Puts the chosen nodes on one line: their middles at one height, or their left edges below each other.
 function align(along: "row" | "column"): void {
@@ -35,7 +36,7 @@ export function Arrange(): ReactElement {
         <div className="grow">
           <h2>{nodes.size + edges.size} chosen</h2>
           <p className="quiet small">
-            {nodes.size} nodes, {edges.size} connections
+            {counted(nodes.size, "node")}, {counted(edges.size, "connection")}
           </p>
         </div>
       </header>

@@ -156,12 +156,12 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       minZoom={0.05}
       maxZoom={2}
       fitView
-      fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+      fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
       onlyRenderVisibleElements={drawnNodes.length > MANY}
       elevateEdgesOnSelect
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
-      <Controls showInteractive={false} fitViewOptions={{ padding: 0.15, maxZoom: 1 }} />
+      <Controls showInteractive={false} fitViewOptions={{ padding: 0.1, maxZoom: 1 }} />
       <MiniMap pannable zoomable nodeClassName={minimapClass} ariaLabel="Overview of the canvas" />
     </ReactFlow>
   );

@@ -109,7 +109,7 @@ export function Palette({
       <div className="scroll">
         {groups.map((group) => (
           <section key={group}>
-            <h3>{group}</h3>
+            <h3>{group === "llm" ? "LLM" : group}</h3>
             {entries
               .filter((one) => one.group === group)
               .map((one) => (

@@ -10,7 +10,7 @@ import { Arrange } from "./Arrange";
 import { EdgeForm } from "./EdgeForm";
 import { Icon } from "./icons";
 import { RunDetails } from "./RunDetails";
-import { TextRow } from "./TextRow";
+import { counted, TextRow } from "./TextRow";
 import { FieldRow, JsonControl } from "./values";
 
 export function Panel(): ReactElement {
@@ -371,7 +371,7 @@ function WorkflowPanel(): ReactElement {
         <div className="grow">
           <h2>Workflow</h2>
           <p className="quiet small">
-            {canvas.nodes.length} nodes, {canvas.edges.length} connections
+            {counted(canvas.nodes.length, "node")}, {counted(canvas.edges.length, "connection")}
           </p>
         </div>
       </header>

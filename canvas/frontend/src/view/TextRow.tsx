@@ -1,4 +1,4 @@
-// One line of text with its label.
+// One line of text with its label; and how a number of things is said.
 import type { ReactElement } from "react";
 
 export function TextRow({
@@ -31,4 +31,8 @@ export function TextRow({
       {about && <span className="about">{about}</span>}
     </label>
   );
+}
+
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }

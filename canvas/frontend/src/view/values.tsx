@@ -68,7 +68,7 @@ export function FieldRow({
       )}
       <p id={described} className="about">
         {problem && <strong className="problem-text">{problem} </strong>}
-        {field.description}
+        {field.description && `${field.description}.`.replace(/\.\.$/, ".")}
         {isSecret && !/handle/.test(field.description) ? " A secret is kept encrypted when this is saved." : ""}
         {field.examples.length > 0 && (
           <span className="quiet">
