@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +27,7 @@ from poimen_site import llm_health
 from poimen_site.errors import RETRY_AFTER_SECONDS, read_only
 from poimen_site.redis_outage import redis_errors
 from workflows.audit import anchor
-from workflows.models import Branch, BranchStatus, Process, ProcessKind
+from workflows.models import Branch, BranchStatus, Process, ProcessKind, Schedule
 
 FRESH = timedelta(seconds=15)  # a heartbeat comes every few seconds; leases last ten
 _SECONDS = int(FRESH.total_seconds())
@@ -84,7 +84,7 @@ def _checks() -> dict[str, Check]:
         checks["migrations"] = {"status": "unhealthy", "message": "unknown without the database", "latencyMs": 0.0}
     known = checks["migrations"]["status"] == "healthy"
     for name, check in (
-        ("workers", _check_workers), ("clock", partial(_check_heartbeats, ProcessKind.CLOCK)), ("queue", _check_queue),
+        ("workers", _check_workers), ("clock", _check_clock), ("queue", _check_queue),
         ("audit", _check_audit),
     ):  # fmt: skip
         if known:
@@ -141,6 +141,18 @@ def _check_workers() -> str | None:
     is_old = rows.filter(kind=ProcessKind.CLUSTER, started_at__lt=started).exists()
     if is_old and not rows.filter(kind=ProcessKind.PUMP).exists():
         return f"silent: a cluster is there, but none of its workers has given a sign of life for {_SECONDS} s"
+    return None
+
+
+def _check_clock() -> str | None:
+    """A clock must be there, and no schedule may have been due for long."""
+    problem = _check_heartbeats(ProcessKind.CLOCK)
+    if problem:
+        return problem
+    oldest = Schedule.objects.filter(paused_at=None, fires_at__isnull=False).aggregate(at=Min("fires_at"))["at"]
+    late = timezone.now() - oldest if oldest is not None else timedelta(0)
+    if late > LONGEST_WAIT:
+        return f"a schedule has been due for {int(late.total_seconds())} s and no clock has dealt with it"
     return None
 
 

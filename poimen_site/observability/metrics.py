@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from workflows.metrics import figures
 from workflows.metrics.figures import Counter, Figures
 from workflows.metrics.tallies import EXECUTION_BUCKETS, RUN_BUCKETS
+from workflows.schedules.tallies import LAG_BUCKETS
 
 # The words of the metrics for how something ended.
 STATUS = {"failed": "failure", "timed_out": "timeout"}
@@ -61,6 +62,7 @@ class EngineCollector(Collector):
         yield from _activities(read)
         yield from _git(read)
         yield _cache(read)
+        yield from _schedules(read)
         yield from _engine(read)
 
     def describe(self) -> Iterable[Metric]:
@@ -133,6 +135,29 @@ def _cache(read: Figures) -> Metric:
     for counter in _of(read, "cache"):
         asked.add_metric([counter.label, counter.status], counter.count)
     return asked
+
+
+def _schedules(read: Figures) -> Iterator[Metric]:
+    runs = _of(read, "schedule")
+    decided = CounterMetricFamily(
+        "poimen_schedule_runs", "Due instants of schedules, by what made them run and what became of them",
+        labels=["trigger", "outcome"],
+    )  # fmt: skip
+    for (trigger, outcome), items in _grouped(runs, lambda c: (c.kind, c.status)):
+        decided.add_metric([trigger, outcome], sum(item.count for item in items))
+    yield decided
+    on_time = [counter for counter in runs if (counter.kind, counter.status) == ("clock", "started")]
+    lag = HistogramMetricFamily("poimen_schedule_lag_seconds", "From when a run was to start to its start by the clock")
+    counts = [sum(c.count for c in on_time if c.bucket == bucket) for bucket in range(len(LAG_BUCKETS) + 1)]
+    buckets = zip([*map(str, LAG_BUCKETS), "+Inf"], map(float, itertools.accumulate(counts)), strict=True)
+    lag.add_metric([], list(buckets), sum(c.seconds for c in on_time))
+    yield lag
+    for name, text, value in (
+        ("poimen_schedules_active", "Schedules that will run again", read.active_schedules),
+        ("poimen_schedule_delay_seconds", "How long the run that is most overdue has been due", read.schedule_delay),
+        ("poimen_schedule_queued_runs", "Runs that wait for the one before to end", read.queued_runs),
+    ):
+        yield GaugeMetricFamily(name, text, value=value)
 
 
 def _engine(read: Figures) -> Iterator[Metric]:

@@ -35,7 +35,11 @@ SELECT
     (SELECT extract(epoch FROM now() - min(ready_at)) FROM workflows_branch WHERE status = 'ready'),
     (SELECT count(*) FROM workflows_branch WHERE status = 'running' AND lease_owner IS NOT NULL),
     (SELECT count(*) FROM workflows_approvalgate WHERE status = 'pending' AND expires_at IS NOT NULL),
-    (SELECT pg_database_size(current_database()))
+    (SELECT pg_database_size(current_database())),
+    (SELECT count(*) FROM workflows_schedule WHERE paused_at IS NULL AND fires_at IS NOT NULL),
+    (SELECT extract(epoch FROM now() - min(fires_at)) FROM workflows_schedule
+        WHERE paused_at IS NULL AND fires_at IS NOT NULL),
+    (SELECT count(*) FROM workflows_schedulerun WHERE outcome = 'queued')
 """
 _OPEN = "SELECT status, count(*) FROM workflows_execution WHERE ended_at IS NULL GROUP BY 1"
 _ALIVE = """
@@ -69,6 +73,9 @@ class Figures:
     running_branches: int
     pending_approvals: int
     database_bytes: int
+    active_schedules: int
+    schedule_delay: float
+    queued_runs: int
     open_executions: dict[str, int] = field(default_factory=dict)
     processes: dict[str, int] = field(default_factory=dict)
     capacity: dict[str, int] = field(default_factory=dict)  # of the pumps: running, capacity
@@ -81,7 +88,7 @@ def read() -> Figures:
         cursor.execute(_COUNTERS)
         counters = [Counter(*row) for row in cursor.fetchall()]
         cursor.execute(_NOW)
-        ready, age, running, pending, size = cursor.fetchone()
+        ready, age, running, pending, size, active, late, queued = cursor.fetchone()
         cursor.execute(_OPEN)
         executions = dict(cursor.fetchall())
         cursor.execute(_ALIVE, (settings.POIMEN_LEASE_SECONDS,))
@@ -89,6 +96,7 @@ def read() -> Figures:
     pumps = next((row for row in alive if row[0] == "pump"), ("pump", 0, None, 0, 0))
     return Figures(
         counters=counters, ready_branches=ready, queue_age=max(float(age or 0), 0.0), running_branches=running,
-        pending_approvals=pending, database_bytes=size, open_executions=executions,
+        pending_approvals=pending, database_bytes=size, active_schedules=active,
+        schedule_delay=max(float(late or 0), 0.0), queued_runs=queued, open_executions=executions,
         processes={row[0]: row[1] for row in alive}, capacity={"running": pumps[3], "capacity": pumps[4]},
     )  # fmt: skip

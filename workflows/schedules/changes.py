@@ -138,7 +138,7 @@ def trigger_schedule(pk: UUID, customer: Customer, *, by: str) -> Execution:
         with prepared_cursor() as cursor:
             record_runs(cursor, [(schedule, decision, execution["id"])], now, by=by)
             insert_executions(cursor, [execution])
-            tallies.count(cursor, [(decision, now)])
+            tallies.count(cursor, [decision])
         _audit(schedule, "triggered", by, execution=execution["id"])
     return Execution.objects.select_related("workflow_version").get(pk=execution["id"])
 
@@ -170,7 +170,7 @@ def backfill_schedule(
         decided = [(schedule, Decision(due, RunOutcome.QUEUED, RunTrigger.BACKFILL), None) for due in instants]
         with prepared_cursor() as cursor:
             written = record_runs(cursor, decided, now, by=by)
-            tallies.count(cursor, [(decision, now) for _, decision, _ in decided if (pk, decision.due_at) in written])
+            tallies.count(cursor, (decision for _, decision, _ in decided if (pk, decision.due_at) in written))
         new = sorted(due for _, due in written)
         _audit(schedule, "backfilled", by, start=start.isoformat(), end=end.isoformat(), runs=len(new))
     return schedule, new

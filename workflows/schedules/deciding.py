@@ -25,6 +25,7 @@ class Decision:
     outcome: RunOutcome
     trigger: RunTrigger = RunTrigger.CLOCK
     reason: str = ""
+    late: timedelta = timedelta()
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ def _pass_over_missed(schedule: Schedule, now: datetime, plan: Plan) -> datetime
 
 def _on_time_or_not(schedule: Schedule, due: datetime, late: timedelta) -> Decision:
     if late <= PUNCTUAL:
-        return Decision(due, RunOutcome.STARTED)
+        return Decision(due, RunOutcome.STARTED, late=late)
     if late <= schedule.catch_up:
         return Decision(due, RunOutcome.STARTED, RunTrigger.CATCH_UP, f"caught up {_span(late)} late")
     return _missed(due, late)

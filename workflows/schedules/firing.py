@@ -205,8 +205,7 @@ def _write(fired: Sequence[_Fired], now: datetime) -> set[UUID]:
                 "runs": [one.plan.runs for one in fired],
             },
         )
-        kept = [(decision, now) for schedule, decision, _ in decided if (schedule.pk, decision.due_at) in written]
-        tallies.count(cursor, kept)
+        tallies.count(cursor, (d for s, d, _ in decided if (s.pk, d.due_at) in written))
     return {execution["id"] for execution in new}
 
 
@@ -300,7 +299,7 @@ def _start_from_queue(schedule: Schedule, target: Target | str, now: datetime) -
             row.execution_id = execution["id"]
         row.outcome, row.reason, row.decided_at = decision.outcome, decision.reason, now
         row.save(update_fields=["outcome", "reason", "decided_at", "execution"])
-        started.append((decision, now))
+        started.append(decision)
     with prepared_cursor() as cursor:
         insert_executions(cursor, new)
         tallies.count(cursor, started)
