@@ -3,11 +3,9 @@
 Refuses to hold addresses with tokens in them: a channel is known by its kind and its host (contract-activities 6).
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from django.db import connection
 from django.db.models import F
 
 from workflows.activities.context import Identity
@@ -16,17 +14,6 @@ from workflows.secret_texts import masked
 from workflows.spec.retry import RetryPolicy
 
 MOST_MESSAGE = 4_000  # characters of a message, and of an error, that are kept
-
-
-@contextmanager
-def database() -> Iterator[None]:
-    """Give the connection, and its pool, back afterwards: a process for activities keeps none between notifications."""
-    try:
-        yield
-    finally:
-        if not connection.in_atomic_block:  # as in tests
-            connection.close()
-            connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL has one
 
 
 def begin(

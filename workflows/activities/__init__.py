@@ -6,7 +6,7 @@ An activity is a plain function ``(input, context) -> output``; whatever has a s
 from importlib import import_module
 
 BUILTIN = (
-    "analyze_code", "approve_workflow", "archive_results", "clone_repo", "deployment_pre_check", "echo",
+    "analyze_code", "approve_workflow", "archive_results", "assume_role", "clone_repo", "deployment_pre_check", "echo",
     "generate_report", "http_request",
     "notify_status", "security_scan", "validate_specs",
 )  # fmt: skip

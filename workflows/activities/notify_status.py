@@ -16,7 +16,7 @@ from django.core.validators import validate_email
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from workflows import notifications
-from workflows.activities import notify_mail, notify_service, pinned_http
+from workflows.activities import database, notify_mail, notify_service, pinned_http
 from workflows.activities.context import ActivityContext
 from workflows.activities.notify_delivery import DELIVERY_SECONDS, DeliveryFailed
 from workflows.activities.paths import printable
@@ -116,7 +116,7 @@ class NotifyStatusOutput(Fields):
 def notify_status(input: NotifyStatusInput, context: ActivityContext) -> NotifyStatusOutput:
     """Sends a message to Slack, mail addresses, a webhook or another service, and fails if it does not arrive."""
     kind, recipients = _destination(input)
-    with notifications.database():
+    with database.borrowed():
         record = notifications.begin(
             context.identity, channel=kind, recipients=recipients, severity=input.status, message=input.message
         )
@@ -128,7 +128,7 @@ def notify_status(input: NotifyStatusInput, context: ActivityContext) -> NotifyS
         _deliver(kind, input, record)
     except WorkflowError as error:
         return _undelivered(input, record, error, context)
-    with notifications.database():
+    with database.borrowed():
         at = notifications.delivered(record)
     context.info(f"notification delivered by {kind}", notification=str(record.pk), recipients=recipients)
     return _output(record, at)
@@ -164,7 +164,7 @@ def _deliver(kind: str, input: NotifyStatusInput, record: NotificationRecord) ->
     if kind == "email":
 
         def arrived(recipient: str) -> None:
-            with notifications.database():
+            with database.borrowed():
                 notifications.arrived(record, recipient)
 
         missing = [recipient for recipient in record.recipients if recipient not in record.delivered_to]
@@ -222,7 +222,7 @@ def _undelivered(
     input: NotifyStatusInput, record: NotificationRecord, error: WorkflowError, context: ActivityContext
 ) -> NotifyStatusOutput:
     """Note the failure; raise it, unless the notification is not required and no other attempt follows."""
-    with notifications.database():
+    with database.borrowed():
         notifications.failed(record, error.message)
         policy = notifications.policy_of(context.identity)
     if input.required or isinstance(error, Canceled | InvalidInput):
