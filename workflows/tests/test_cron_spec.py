@@ -1,6 +1,7 @@
 """A CronWorkflowSpec is judged whole: the schedule and what it runs, over REST as in code."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from django.conf import settings
 from jsonschema import Draft202012Validator
 
+from workflows.activities.registry import registry
 from workflows.models import Execution, Role, SpecDocument
 from workflows.spec.cron_schema import flow_of
 from workflows.spec.cron_validator import validate_cron_spec
@@ -100,3 +102,12 @@ def test_over_rest_a_spec_with_a_schedule_is_judged_as_one() -> None:
     assert "schedule" not in body
     assert body["problems"][0]["code"] == "bad-cron"
     assert SpecDocument.objects.count() == Execution.objects.count() == 0
+
+
+def test_the_example_of_the_reference_is_valid_and_runs_at_two_in_berlin() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "reference" / "schedules.md").read_text()
+    (example,) = re.findall(r"^```json\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    report = validate_cron_spec(example, activities=registry.all())
+    assert report.problems == [], report.as_text()
+    assert report.reading == "At 02:00, in Europe/Berlin"
+    assert Draft202012Validator(SCHEMA).is_valid(json.loads(example))
