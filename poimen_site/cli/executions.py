@@ -104,6 +104,7 @@ def show_end(session: Session, body: dict[str, Any], *, is_over: bool, timeout: 
 def show(session: Session, body: dict[str, Any]) -> None:
     """Print an execution for people."""
     session.stdout.write(f"{body['name']} {body['id']}: {session.status(body['status'])}")
+    output = body["outputs"].get("output")
     version = f"{body['workflowId']}, version {body['version']}" if body["workflowId"] else ""
     session.fields(
         [
@@ -111,8 +112,8 @@ def show(session: Session, body: dict[str, Any]) -> None:
             ("created", f"{body['createdAt']} by {body['createdBy'] or 'the system'}"),
             ("completed", body.get("completedAt")),
             ("now at", ", ".join(body["currentStates"])),
-            ("inputs", body["inputs"]),
-            ("output", body["outputs"].get("output")),
+            ("inputs", _short(body["inputs"]) if body["inputs"] else ""),
+            ("output", _short(output) if output is not None else ""),
             ("rerun of", body.get("rerunOf")),
             ("continued", body.get("continuedAs")),
         ]
