@@ -10,8 +10,10 @@ class WorkflowsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the built-in activities."""
-        from workflows import activities
+        from workflows import activities, plugins
+        from workflows.activities.registry import registry
         from workflows.audit import administration
 
         activities.load_builtin()
+        registry.refuse_by(plugins.refusal)
         administration.listen()

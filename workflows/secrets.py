@@ -385,6 +385,25 @@ def _fernet_of(*keys: str) -> MultiFernet:
     return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, b"poimen secrets: encryption"))) for key in keys])
 
 
+def encrypted(value: Any) -> bytes:
+    """Return JSON ``value`` encrypted with the installation's key, for what is nobody's secret alone."""
+    return _fernet().encrypt(_canonical(value))
+
+
+def decrypted(ciphertext: bytes) -> Any:
+    """Return what :func:`encrypted` was given; raises :class:`SecretError` if the key is not configured any more."""
+    try:
+        return json.loads(_fernet().decrypt(bytes(ciphertext)))
+    except InvalidToken:
+        raise SecretError("it was encrypted with another POIMEN_SECRET_KEY; enter it again") from None
+
+
+def secret_texts_in(value: Any) -> dict[str, str]:
+    """Return every secret in JSON ``value`` that can be looked for in texts, each with what to show for it."""
+    texts = (_as_text(secret) for _, secret in _secrets_in(value))
+    return {text: MASK for text in texts if len(text) >= SHORTEST}
+
+
 def keyed_digest(data: bytes, purpose: bytes) -> str:
     """SHA-256 of ``data`` in hex, keyed (HMAC) for one purpose: who has not the installation's key can try nothing."""
     return hmac.new(_derived(settings.SECRET_KEY, purpose), data, hashlib.sha256).hexdigest()

@@ -56,7 +56,8 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 ]
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
-    "/cached-results", "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions", "/executions", "/approvals",
+    "/cached-results", "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions",
+    "/executions", "/approvals",
     "/api-keys", "/executions/{execution}/artifacts", "/schedules", "/schedules/{schedule}/executions",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip

@@ -85,8 +85,10 @@ class ActivityContext:
         sink: Callable[[Report], None],
         resumed: Resumption | None = None,
         cancelled: threading.Event | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
         self.identity = identity
+        self.config: Mapping[str, Any] = config or {}  # of the plugin, as its administrator set it
         self.resumed = resumed
         self._home = home
         self._sink = sink

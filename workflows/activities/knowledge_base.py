@@ -22,7 +22,7 @@ def knowledge_base() -> dict[str, Any]:
 
     ``metadata.lastUpdated`` (RFC 3339) is when the code of an activity last changed on this machine.
     """
-    return _document(frozenset(registry.all()))
+    return _document(frozenset(registry.offered()))
 
 
 @lru_cache(maxsize=4)

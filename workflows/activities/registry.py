@@ -6,9 +6,10 @@ Refuses two activities of one name and functions without typed input and output 
 
 import inspect
 import logging
+import threading
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -17,6 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from workflows.activities.context import ActivityContext, Suspended
+from workflows.activities.plugin_packages import SLUG, PluginPackage, described, is_address, parse_address
 from workflows.errors import InvalidInput, PermanentError
 from workflows.spec.durations import format_duration, parse_duration
 from workflows.spec.secret_handles import SecretUse, uses_in
@@ -56,6 +58,8 @@ class Activity:
     keywords: tuple[str, ...] = ()
     cacheable: Cacheable = False
     cache_version: str = "1"
+    config_model: type[BaseModel] | None = None
+    plugin: str = ""
 
     @property
     def is_cacheable(self) -> bool:
@@ -98,44 +102,131 @@ class Activity:
         return _without_absent(model)
 
 
-@dataclass
-class Registry:
-    """A set of activities by name."""
+class ByName(dict[str, Activity]):
+    """Activities by name; ``plugin://<slug>[@version]`` finds one too, and is listed nowhere."""
 
-    _activities: dict[str, Activity] = field(default_factory=dict)
-    _discovered: bool = False
+    def __init__(self, packages: Mapping[str, PluginPackage]) -> None:
+        super().__init__()
+        self._packages = packages
+        self.refusal: Callable[[str], str] = lambda _: ""  # why an activity must not be used, though it is there
+
+    def __missing__(self, name: str) -> Activity:
+        if not is_address(name):
+            raise KeyError(name)
+        return self._of_plugin(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the activity, by name or address; ``default`` if there is none."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def why_not(self, name: str) -> str:
+        """Say why the address of a plugin finds nothing; empty if it does, or for what is no address."""
+        try:
+            if is_address(name):
+                self._of_plugin(name)
+        except KeyError as error:
+            return str(error.args[0])
+        return ""
+
+    def _of_plugin(self, address: str) -> Activity:
+        try:
+            slug, version = parse_address(address)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+        package = self._packages.get(slug)
+        if package is None:
+            known = ", ".join(sorted(self._packages)) or "none"
+            raise KeyError(f"there is no plugin {slug!r}; installed are: {known}")
+        if package.error:
+            raise KeyError(f"the plugin {slug!r} cannot be loaded: {package.error}")
+        if version is not None and version != package.version:
+            raise KeyError(f"the plugin {slug!r} is installed in version {package.version}, not {version}")
+        if len(package.activities) != 1:
+            names = ", ".join(package.activities) or "none"
+            raise KeyError(f"the plugin {slug!r} does not have one activity; name the one you mean: {names}")
+        return self[package.activities[0]]
+
+
+class Registry:
+    """A set of activities by name, and the plugins that some of them come from."""
+
+    def __init__(self) -> None:
+        self.plugins: dict[str, PluginPackage] = {}
+        self._activities = ByName(self.plugins)
+        self._discovered = False
+        self._discovering = threading.RLock()
+        self._is_discovering = False
+        self._loading = ""
 
     def add(self, activity: Activity) -> None:
         """Register; raises ``ValueError`` if another activity has the name already."""
         known = self._activities.get(activity.name)
         if known is not None and known.function is not activity.function:
             raise ValueError(f"two activities are called {activity.name}")
+        if self._loading and known is None:
+            activity = replace(activity, plugin=self._loading)
         self._activities[activity.name] = activity
 
     def get(self, name: str) -> Activity:
         """Return the activity; raises :class:`PermanentError` ``UnknownActivity`` if there is none of that name."""
-        activity = self.all().get(name)
+        activity: Activity | None = self.all().get(name)
         if activity is None:
-            raise PermanentError(f"there is no activity called {name!r}", name="UnknownActivity")
+            why = self._activities.why_not(name) or f"there is no activity called {name!r}"
+            raise PermanentError(why, name="UnknownActivity")
         return activity
 
-    def all(self) -> Mapping[str, Activity]:
+    def all(self) -> ByName:
         """Every activity by name, those of installed packages included."""
         if not self._discovered:
-            self._discovered = True
-            self._discover()
+            self._discover_once()
         return self._activities
+
+    def refuse_by(self, refusal: Callable[[str], str]) -> None:
+        """Ask ``refusal`` why an activity of a plugin must not be used; it answers an empty text if it may."""
+        self._activities.refusal = refusal
+
+    def offered(self) -> dict[str, Activity]:
+        """Every activity that may be used, by name: without those of plugins that are disabled."""
+        known = self.all()
+        return {name: activity for name, activity in known.items() if not activity.plugin or not known.refusal(name)}
 
     def __iter__(self) -> Iterator[Activity]:
         return iter(sorted(self.all().values(), key=lambda a: a.name))
 
+    def _discover_once(self) -> None:
+        with self._discovering:  # other threads wait; a module that asks while it is loaded gets what there is
+            if self._discovered or self._is_discovering:
+                return
+            self._is_discovering = True
+            try:
+                self._discover()
+                self._discovered = True
+            finally:
+                self._is_discovering = False
+
     def _discover(self) -> None:
         for entry in entry_points(group=ENTRY_POINT_GROUP):
+            before = set(self._activities)
+            problem = ""
+            self._loading = entry.name
             try:
+                if not SLUG.fullmatch(entry.name) or entry.name in self.plugins:
+                    raise ValueError(f"{entry.name!r} is no name of a plugin, or another one has it")
                 entry.load()  # the module registers its activities when it is imported
-            except Exception:
+            except (Exception, SystemExit) as error:
                 # One broken package must not take the others down; it is named, and its activities are unknown.
                 log.exception("the activities of %s cannot be loaded", entry.value)
+                problem = f"{type(error).__name__}: {error}"
+                for name in set(self._activities) - before:
+                    del self._activities[name]
+            finally:
+                self._loading = ""
+            names = sorted(set(self._activities) - before)
+            if SLUG.fullmatch(entry.name) and entry.name not in self.plugins:
+                self.plugins[entry.name] = described(entry, error=problem, activities=names)
 
 
 registry = Registry()
@@ -158,6 +249,7 @@ def activity(
     keywords: tuple[str, ...] = (),
     cacheable: Cacheable = False,
     cache_version: str = "1",
+    config: type[BaseModel] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function under ``name``.
 
@@ -168,9 +260,11 @@ def activity(
     in a ``process`` unless ``isolation`` says ``inline``. A field takes secrets only if it says so
     (``workflows.activities.shapes.TAKES_SECRETS``). ``keywords`` are words or phrases by which a sentence means this
     activity; their inflections count too. ``cacheable`` lets states keep its results (docs/reference/spec.md), and a
-    new ``cache_version`` makes nothing of those kept before. Raises ``TypeError`` without annotations, and
-    ``ValueError`` for a ``max_concurrency`` below 1, with which it would never run, and for a cacheable activity that
-    runs inline or suspends itself.
+    new ``cache_version`` makes nothing of those kept before. ``config`` is the shape of what an administrator sets
+    for the plugin that the activity comes with; it gets it as ``context.config``.
+
+    Raises ``TypeError`` without annotations, and ``ValueError`` for a ``max_concurrency`` below 1, with which it would
+    never run, and for a cacheable activity that runs inline or suspends itself.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,6 +297,7 @@ def activity(
                 keywords=keywords,
                 cacheable=cacheable,
                 cache_version=cache_version,
+                config_model=config,
             )
         )
         return function

@@ -102,6 +102,7 @@ class Child:
                 sink=report,
                 resumed=Resumption(**resumed) if resumed else None,
                 cancelled=self._cancelled,
+                config=request["config"],
             )
             output = activity.dump_output(activity.function(activity.parse_input(request["parameters"]), context))
             return {"type": "result", "output": output}

@@ -15,6 +15,7 @@ import psycopg
 from django.conf import settings
 
 from workflows import control, secrets
+from workflows.activities.registry import registry
 from workflows.engine import artifacts, waits
 from workflows.engine.json_text import dumps
 from workflows.engine.line import Line, LineScope
@@ -93,7 +94,7 @@ class Hit:
     output: Any
 
 
-def look_up(store: Store, line: Line, parameters: Any) -> Hit | bool | None:
+def look_up(store: Store, line: Line, parameters: Any, config: Any = None) -> Hit | bool | None:
     """Return the kept result; None to run the activity; False if the branch was parked until another has made it.
 
     With None the line holds a claim (``line.claim``) that :func:`keep` or :func:`give_up` ends, unless this result is
@@ -109,7 +110,7 @@ def look_up(store: Store, line: Line, parameters: Any) -> Hit | bool | None:
         line.log("info", "cache.bypassed", f"{step.name} does not look into the cache, as it was told")
         store.write(_TALLY, (step.resource, "bypass"))
         return None
-    key = key_of(line, parameters)
+    key = key_of(line, parameters, config)
     if key is None:
         return None
     ttl = waits.duration(step.state.cache.ttl)
@@ -138,11 +139,12 @@ def look_up(store: Store, line: Line, parameters: Any) -> Hit | bool | None:
     return Hit(output)
 
 
-def key_of(line: Line, parameters: Any) -> str | None:
+def key_of(line: Line, parameters: Any, config: Any = None) -> str | None:
     """Return the key of the result, None if it is not to be kept.
 
     It is SHA-256, keyed with the installation's secret (HMAC), of the canonical JSON of customer, activity, version,
-    schemas, revealed input and what else the activity says: whoever reads keys cannot try inputs out on them.
+    schemas, revealed input, what else the activity says and what its plugin is set up with: whoever reads keys cannot
+    try inputs out on them.
     """
     activity = line.step.activity
     more: Any = None
@@ -154,7 +156,7 @@ def key_of(line: Line, parameters: Any) -> str | None:
         return None
     text = json.dumps(
         [str(line.execution.customer), activity.name, activity.cache_version, activity.input_schema,
-         activity.output_schema, parameters, more],
+         activity.output_schema, parameters, more, config, _version_of(activity.plugin)],
         sort_keys=True, ensure_ascii=True, separators=(",", ":"),
     )  # fmt: skip
     return secrets.keyed_digest(text.encode(), b"poimen results: key")
@@ -224,6 +226,11 @@ class _Kept:
     output: Any
     execution: UUID | None
     made_at: Any
+
+
+def _version_of(plugin: str) -> str:
+    package = registry.plugins.get(plugin)
+    return package.version if package is not None else ""
 
 
 def _is_bypassed(line: Line) -> bool:

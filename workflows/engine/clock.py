@@ -14,7 +14,7 @@ import psycopg
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
-from workflows import approvals, control, tracing
+from workflows import approvals, control, plugins, tracing
 from workflows.audit import anchor
 from workflows.engine import hints, log_order, presence, retention
 from workflows.engine.statements import LOCK_EXECUTION
@@ -190,6 +190,7 @@ class Clock:
             TICK_SECONDS * 5, "settling", lambda: self._each(connection, _UNSETTLED, control.settle_status)
         )
         self._at_most_every(PUMP_CHECK_SECONDS, "pumps", lambda: self._want_pumps(connection))
+        self._at_most_every(RETENTION_SECONDS, "plugins", plugins.note_installed)
         self._at_most_every(RETENTION_SECONDS, "retention", lambda: retention.prune(connection))
         self._at_most_every(TALLY_SECONDS, "tallies", lambda: self._tally.advance(connection))
         if (history := self._history) is not None:

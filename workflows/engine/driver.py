@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, connections
 from workflows import secrets
 from workflows.activities.context import ActivityContext, Report, Resumption, Suspended
 from workflows.activities.registry import Activity, registry
-from workflows.engine import cached_results, composite, ending, outcomes, waits
+from workflows.engine import cached_results, composite, ending, outcomes, plugins, waits
 from workflows.engine.line import Line, LineScope
 from workflows.engine.outcomes import BranchEnd, Goes, Outcome, Retry
 from workflows.engine.store import StaleLease, Stopping, Store
@@ -71,6 +71,7 @@ class Launch:
     heartbeat: timedelta | None
     resumed: Resumption | None
     signal: waits.TakenSignal | None
+    config: Mapping[str, Any] | None = None  # of the activity's plugin
 
 
 class Driver:
@@ -201,6 +202,10 @@ class Driver:
         given = secrets.mask(parameters)
         line.hidden = {}
         parameters, line.hidden = secrets.reveal_for(activity, parameters, line.execution.customer)
+        config = None
+        if activity.plugin:
+            config, concealed = plugins.configuration(self.store, activity)
+            line.hidden = {**line.hidden, **concealed}
         signal = waits.awaited_signal(self.store, line)
         resumed = None
         if line.waiting_for == "activity":
@@ -211,11 +216,11 @@ class Driver:
         if activity.isolation == "inline":
             return self._finish(
                 line,
-                self._call_inline(line, activity, parameters, given, started, resumed, signal),
+                self._call_inline(line, activity, parameters, given, started, resumed, signal, config),
             )
         assert isinstance(step.state, schema.TaskState)
         if step.state.cache is not None:
-            found = cached_results.look_up(self.store, line, parameters)
+            found = cached_results.look_up(self.store, line, parameters, config)
             if found is not None:
                 return found if isinstance(found, bool) else self._finish(line, Finished(given, started, found.output))
         self._announce(line)
@@ -225,13 +230,13 @@ class Driver:
                 return False
         heartbeat = waits.duration(step.state.heartbeat) if step.state.heartbeat else None
         timeout = step.timeout or activity.timeout
-        launch = Launch(given, started, timeout, heartbeat, resumed, signal)
+        launch = Launch(given, started, timeout, heartbeat, resumed, signal, config)
         self.host.launch(line, activity, parameters, launch)
         return True
 
     def _call_inline(
         self, line: Line, activity: Activity, parameters: Any, given: Any, started: datetime,
-        resumed: Resumption | None, signal: waits.TakenSignal | None,
+        resumed: Resumption | None, signal: waits.TakenSignal | None, config: Mapping[str, Any] | None,
     ) -> Finished:  # fmt: skip
         def keep(report: Report) -> None:
             if report.percent is not None and line.logs and line.logs[-1]["event"] == report.event:
@@ -244,6 +249,7 @@ class Driver:
             sink=keep,
             resumed=resumed,
             cancelled=line.cancelled,
+            config=config,
         )
         try:
             output = activity.dump_output(activity.function(activity.parse_input(parameters), context))
@@ -291,6 +297,8 @@ class Driver:
                 return outcome
         except WorkflowError as failure:
             error = failure
+        if line.step.activity.plugin:
+            plugins.failed(self.store, line.step.activity, outcomes.failure_of(error))
         if not isinstance(error, WorkflowError):
             log.info("activity %s raised", line.step.resource, exc_info=error)
         return outcomes.failed(line, outcomes.failure_of(error), given=given, started=started)

@@ -120,6 +120,7 @@ class Launcher:
                 activity.name, parameters, identity=line.identity, home=str(waits.home()), resumed=run.resumed,
                 sink=reports.add,
                 on_start=reports.begin,
+                config=run.config,
             )  # fmt: skip
         reports.begin()
         context = ActivityContext(
@@ -128,6 +129,7 @@ class Launcher:
             sink=reports.add,
             resumed=run.resumed,
             cancelled=line.cancelled,
+            config=run.config,
         )
         try:
             return activity.dump_output(await activity.function(activity.parse_input(parameters), context))

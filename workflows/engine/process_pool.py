@@ -11,7 +11,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -142,6 +142,7 @@ class ProcessPool:
         resumed: Resumption | None,
         sink: Callable[[Report], None],
         on_start: Callable[[], None],
+        config: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an activity in a child; returns its output or raises its error. Cancelling this kills the child.
 
@@ -161,6 +162,7 @@ class ProcessPool:
                         "identity": asdict(identity),
                         "home": home,
                         "resumed": asdict(resumed) if resumed else None,
+                        "config": config,
                     }
                 )
                 output = await _answer(child, sink)

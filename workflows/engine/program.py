@@ -51,7 +51,7 @@ class Step:
         # Worked out once: every transition asks.
         set_field = object.__setattr__
         set_field(self, "name", self.state.name)
-        set_field(self, "resource", self.state.resource if isinstance(self.state, schema.TaskState) else "")
+        set_field(self, "resource", _resource(self.state))
         set_field(self, "is_pure", isinstance(self.state, schema.PassState | schema.ChoiceState | schema.SucceedState))
 
     @property
@@ -83,6 +83,14 @@ class Program:
     def body_of(self, state: str) -> str:
         """The key of the body that ``state`` belongs to."""
         return self.steps[state].body
+
+
+def _resource(state: schema.AnyState) -> str:
+    """The activity's name also where the state says ``plugin://``, if there is such a plugin."""
+    if not isinstance(state, schema.TaskState):
+        return ""
+    known = registry.all().get(state.resource)
+    return known.name if known is not None else state.resource
 
 
 def compile_program(document: Any, checksum: str) -> Program:

@@ -9,6 +9,7 @@ from workflows.models.execution import Execution, ExecutionStatus, SpecDocument
 from workflows.models.log_entry import LogEntry
 from workflows.models.metric_tally import MetricTally
 from workflows.models.notification import NotificationRecord, NotificationStatus
+from workflows.models.plugin import Plugin
 from workflows.models.process import Process, ProcessKind
 from workflows.models.request_count import RequestCount
 from workflows.models.schedule import Overlap, RunOutcome, RunTrigger, Schedule, ScheduleRun
@@ -38,6 +39,7 @@ __all__ = [
     "NotificationRecord",
     "NotificationStatus",
     "Overlap",
+    "Plugin",
     "Process",
     "ProcessKind",
     "RequestCount",

@@ -5,7 +5,7 @@ Owns what needs the knowledge base; without one it is not asked. Never calls an 
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -36,6 +36,17 @@ class ActivityInfo(Protocol):
         """Names of the activities that should have run before."""
 
 
+@runtime_checkable
+class TellsOfPlugins(Protocol):
+    """Activities of which some come from plugins."""
+
+    def refusal(self, resource: str, /) -> str:
+        """Why it must not be used, though it is there; empty if it may."""
+
+    def why_not(self, resource: str, /) -> str:
+        """Why there is no such plugin; empty for what is no plugin."""
+
+
 _KINDS: Final = {
     "string": "text",
     "integer": "a whole number",
@@ -63,6 +74,11 @@ def check_task(node: Node, activities: Mapping[str, ActivityInfo], findings: Fin
     if resource is None:
         return
     activity = activities.get(resource)
+    # A registry says more of plugins: why there is no such one, or why it must not be used.
+    why = activities.refusal(resource) or activities.why_not(resource) if isinstance(activities, TellsOfPlugins) else ""
+    if why:
+        findings.add(f"{node.path}.resource", "plugin-unavailable", why)
+        return
     if activity is None:
         message = f"unknown activity {shown(resource)}"
         findings.add(f"{node.path}.resource", "unknown-activity", message, given=resource, candidates=activities)

@@ -54,6 +54,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "expressions-too-slow": ("error", "Reading the expressions of the spec took too long"),
     "bad-condition": ("error", "A when that is neither an expression nor a reference"),
     "unknown-activity": ("error", "A Task names an activity that does not exist"),
+    "plugin-unavailable": ("error", "A Task names a plugin that is not installed, broken or disabled"),
     "not-cacheable": ("error", "A cache on an activity whose results cannot be kept"),
     "parameter-type": ("error", "A literal parameter of another type than the activity takes"),
     "parameter-value": ("error", "A literal parameter that the activity does not allow"),

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -189,13 +190,8 @@ def test_an_unknown_activity_and_a_wrong_input_are_named() -> None:
 def test_a_package_that_cannot_be_loaded_does_not_take_the_others_down(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Broken:
-        value = "broken.package"
-
-        def load(self) -> None:
-            raise ImportError("no")
-
-    monkeypatch.setattr("workflows.activities.registry.entry_points", lambda group: [Broken()])
+    broken = EntryPoint("broken", "broken.package", "poimen.activities")
+    monkeypatch.setattr("workflows.activities.registry.entry_points", lambda group: [broken])
     fresh = Registry()
     fresh.add(registry.get("EchoActivity"))
     assert [a.name for a in fresh] == ["EchoActivity"]

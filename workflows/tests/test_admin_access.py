@@ -55,7 +55,7 @@ def root() -> Client:
 def test_every_model_has_a_page() -> None:
     assert {"execution", "branch", "staterun", "logentry", "signal", "specdocument", "approvalgate", "approvalvote",
             "secret", "customer", "membership", "process", "workflow", "workflowversion", "auditrecord",
-            "apikey", "notificationrecord", "cachedresult", "schedule"} == set(MODELS)  # fmt: skip
+            "apikey", "notificationrecord", "cachedresult", "plugin", "schedule"} == set(MODELS)  # fmt: skip
 
 
 @pytest.mark.django_db
