@@ -67,7 +67,7 @@ def build(intent: Intent, activities: Mapping[str, Activity]) -> Built:
     built = Built(
         name=name,
         activities=tuple(dict.fromkeys(step.activity.name for step in plan.steps)),
-        explanation=[*plan.notes, *intent.notes],
+        explanation=_in_order([*plan.notes, *intent.notes], plan),
         questions=_once([*intent.questions, *plan.questions, *inputs.questions]),
         warnings=list(dict.fromkeys([*intent.warnings, *plan.warnings, *inputs.warnings])),
     )
@@ -87,6 +87,12 @@ def build(intent: Intent, activities: Mapping[str, Activity]) -> Built:
     else:
         built.spec = document
     return built
+
+
+def _in_order(notes: list[Note], plan: Plan) -> list[Note]:
+    """Notes about states in the order in which these run, then the others."""
+    place = {step.state: index for index, step in enumerate(plan.steps)}
+    return sorted(notes, key=lambda note: place.get(note.subject, len(place)))
 
 
 def _once(questions: list[Question]) -> list[Question]:

@@ -67,7 +67,8 @@ def _reasons(sentence: Sentence, choice: Choice) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for mention in choice.mentions:
         if not mention.is_negated:
-            reasons.setdefault(mention.activity, sentence.shown(sentence.text[mention.start : mention.end]))
+            words = sentence.shown(sentence.text[mention.start : mention.end])
+            reasons.setdefault(mention.activity, re.sub(r"(?:\s+(?:the|a|an|to|and))+$", "", words))
     return reasons
 
 

@@ -24,9 +24,9 @@ from workflows.schedules.readings import reading_of
 ANSWER = "answer."  # before the name of a question's parameter, in the page's address
 MOST_ANSWERS = 20
 RUNS_SHOWN = 5
-_WIDTH, _HEIGHT, _ACROSS, _DOWN = 150, 46, 190, 78
+_WIDTH, _HEIGHT, _ACROSS, _DOWN = 140, 46, 172, 78
 _BEND = 60
-_LETTERS = 19
+_LETTERS = 18
 
 
 @dataclass(frozen=True, slots=True)

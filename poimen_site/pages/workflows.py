@@ -67,7 +67,7 @@ def workflow_page(request: HttpRequest, visitor: Visitor, workflow_id: str) -> H
         "steps": _steps(workflow.nodes),
         "problems": problems,
         "blocking": blocking,
-        "inputs": json.dumps(dict.fromkeys([*inputs_of(workflow.nodes, workflow.edges), *asked], ""), indent=2),
+        "inputs": json.dumps(dict.fromkeys(asked, "") | inputs_of(workflow.nodes, workflow.edges), indent=2),
         "runs": runs[:RUNS_SHOWN],
         "outcomes": dict(outcomes),
         "versions": WorkflowVersion.objects.filter(workflow=workflow).defer("nodes", "edges")[:VERSIONS_SHOWN],
@@ -89,15 +89,15 @@ def canvas_page(request: HttpRequest, visitor: Visitor, workflow_id: str) -> Htt
     return draw(request, visitor, "ui/canvas.html", context)
 
 
-def inputs_of(nodes: Sequence[Any], edges: Sequence[Any]) -> list[str]:
-    """Return the names of the inputs that a canvas declares at its start, and of those that it reads anywhere."""
-    declared: list[str] = []
+def inputs_of(nodes: Sequence[Any], edges: Sequence[Any]) -> dict[str, Any]:
+    """Return the inputs that a canvas declares at its start with their values, and "" for those it reads anywhere."""
+    declared: dict[str, Any] = {}
     for node in nodes:
         data = node.get("data") if isinstance(node, dict) and node.get("type") == "start" else None
         config = data.get("config") if isinstance(data, dict) else None
-        declared += config if isinstance(config, dict) else []
+        declared |= config if isinstance(config, dict) else {}
     read = _INPUT.findall(json.dumps([nodes, edges], ensure_ascii=False))
-    return list(dict.fromkeys([*declared, *read]))
+    return declared | {name: "" for name in read if name not in declared}
 
 
 def _steps(nodes: Iterable[Any]) -> list[dict[str, str]]:

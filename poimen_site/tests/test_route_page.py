@@ -98,3 +98,10 @@ def test_a_link_from_elsewhere_asks_no_model(model: DemoServer) -> None:
     assert not model.seen
     review(SCAN, by)
     assert len(model.seen) >= 1
+
+
+def test_a_saved_draft_offers_the_inputs_of_the_sentence() -> None:
+    by = visitor()
+    body = by.post("/route", {"message": SCAN}, content_type="application/json").json()
+    page = unescape(by.get(f"/ui/workflows/{body['workflowId']}").content.decode())
+    assert '"repo": "https://git.example.org/acme/shop.git"' in page

@@ -158,6 +158,13 @@ document.addEventListener("toggle", async (event) => {
   }
 }, true);
 
+// Enter sends a sentence; a new line is Shift and Enter.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || !event.target.matches("[data-enter]")) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+});
+
 let prefix = 0;
 const PLACES = { h: "/", w: "/ui/workflows", e: "/ui/executions", s: "/ui/schedules" };
 

@@ -43,9 +43,3 @@ decide?.addEventListener("click", async (event) => {
 addEventListener("pageshow", (event) => {
   if (event.persisted) for (const each of decide?.querySelectorAll("button") ?? []) each.disabled = false;
 });
-// Enter sends a sentence; a new line is Shift and Enter.
-document.getElementById("say")?.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  event.target.form.requestSubmit();
-});
