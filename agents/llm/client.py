@@ -227,12 +227,9 @@ def _accept(request: ChatRequest, exchange: Exchange, answer: Answer, usage: Usa
     """Check the answer, and only then record it as a success; raises :class:`LLMResponseError`."""
     completion = _completion(request, exchange, answer, usage)
     ledger.succeed(exchange, answer, usage, request)
-    if request.schema is not None and "response_format" in (exchange.request or {}):
-        trait = learning.traits_of(exchange.model)
-        if trait.takes_schema is None:
-            learning.takes_schema(exchange.model, True)
-    elif request.schema is not None:
-        learning.takes_schema(exchange.model, False)
+    if request.schema is not None and "response_format" not in (exchange.request or {}):
+        if learning.traits_of(exchange.model).takes_schema is None:  # known ones are forgotten in time
+            learning.takes_schema(exchange.model, False)
     return replace(completion, cost=exchange.cost, currency=exchange.currency)
 
 
