@@ -26,7 +26,7 @@ from workflows.submission import execution_values, insert_executions
 
 log = logging.getLogger(__name__)
 
-BATCH: Final = 200
+BATCH: Final = 100
 MOST_FROM_QUEUE: Final = 50  # of one schedule, where runs may overlap
 AMISS_SECONDS: Final = 5
 RETRY_AFTER: Final = timedelta(minutes=10)
