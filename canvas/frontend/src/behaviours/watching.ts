@@ -62,7 +62,7 @@ class Watcher {
     this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
-      runStore.setState({ connection: "live" });
+      if (!this.isOver()) runStore.setState({ connection: "live" });
     };
     socket.onmessage = ({ data }) => this.read([JSON.parse(String(data))].flat() as JsonObject[]);
     socket.onclose = () => {

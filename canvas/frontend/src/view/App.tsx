@@ -10,7 +10,7 @@ import { open } from "../behaviours/opening";
 import { save } from "../behaviours/saving";
 import { watch } from "../behaviours/watching";
 import type { Wanted } from "../model/changes";
-import { placeOf, SIZE } from "../model/document";
+import { END_SIZE, placeOf, SIZE, sizeOf } from "../model/document";
 import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
 import { Conflict, RunDialog } from "./dialogs";
@@ -135,7 +135,8 @@ function Workbench(): ReactElement {
       const before = nodes.size === 1 ? canvas.nodes.find((node) => nodes.has(node.key)) : undefined;
       if (before && wanted.kind !== "start") {
         const from = placeOf(before, canvas.nodes.indexOf(before));
-        const place = { x: from.x + SIZE.width + 72, y: from.y };
+        const [own, other] = [sizeOf(before), wanted.kind === "end" ? END_SIZE : SIZE];
+        const place = { x: from.x + own.width + 72, y: from.y + (own.height - other.height) / 2 };
         const taken = new Set(canvas.nodes.map((node, index) => `${placeOf(node, index).x} ${placeOf(node, index).y}`));
         while (taken.has(`${place.x} ${place.y}`)) place.y += SIZE.height + 36;
         addAt(wanted, place, before.key);

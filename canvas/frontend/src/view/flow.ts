@@ -39,7 +39,7 @@ function stepNode(node: CanvasNode, index: number, selected: boolean, draggable:
   const handle = (type: "source" | "target") => ({
     type,
     position: type === "target" ? Position.Left : Position.Right,
-    x: type === "target" ? 0 : size.width - HANDLE, // edges begin and end at the border
+    x: type === "target" ? -HANDLE / 2 - 1 : size.width - HANDLE, // arrows end before the dot, not under it
     y: (size.height - HANDLE) / 2,
     width: HANDLE,
     height: HANDLE,

@@ -179,7 +179,7 @@ function NumberControl({ id, field, value, disabled, describedBy, onChange }: Co
         disabled={disabled}
         placeholder={defaultOf(field)}
         aria-describedby={describedBy}
-        aria-invalid={isWrong}
+        aria-invalid={isWrong || undefined}
         onChange={(event) => {
           const typed = event.target.value;
           const meant = typed.trim() === "" ? undefined : Number.isFinite(Number(typed)) ? Number(typed) : typed;
@@ -238,7 +238,7 @@ export function JsonControl({ id, field, value, disabled, describedBy, onChange 
         disabled={disabled}
         placeholder={defaultOf(field) || (field.type === "array" ? "[ ]" : "JSON")}
         aria-describedby={describedBy}
-        aria-invalid={fault !== ""}
+        aria-invalid={fault !== "" || undefined}
         onChange={(event) => take(event.target.value)}
       />
       {fault && <p className="problem-text">{fault}</p>}
