@@ -11,6 +11,7 @@ from django.conf import settings
 
 from poimen_site import llm_settings
 from poimen_site.environment import SettingError
+from poimen_site.management.commands.up import _demo_llm
 from poimen_site.tests.polling import until
 
 
@@ -37,6 +38,27 @@ def test_it_serves_on_the_socket_it_is_given_and_ends_when_told() -> None:
         process.terminate()
     assert until(lambda: process.poll() is not None, 20)
     assert process.returncode == 0
+
+
+def test_the_supervisor_starts_it_and_tells_the_others_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_LLM_BASE_URL", "http://somewhere.else.example")
+    monkeypatch.setenv("LOCAL_LLM_API_KEY", "for-somewhere-else")
+    service = _demo_llm()
+    try:
+        process = subprocess.Popen(
+            service.argv, pass_fds=service.fds, env=os.environ | dict(service.environment), cwd="/",
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+    finally:
+        for fd in service.fds:
+            os.close(fd)
+    try:
+        url = os.environ["LOCAL_LLM_BASE_URL"]
+        assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+        assert os.environ["LOCAL_LLM_API_KEY"] == ""
+    finally:
+        process.kill()
+        process.wait(20)
 
 
 @pytest.mark.parametrize(
