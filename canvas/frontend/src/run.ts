@@ -21,13 +21,22 @@ export interface Line {
 export interface Run {
   execution: string; // "" when none is watched
   status: string;
+  version: number; // of the workflow that runs
   nodes: ReadonlyMap<string, Fate>;
   lines: Line[]; // the newest
   connection: "none" | "connecting" | "live" | "lost" | "over" | "refused";
   message: string;
 }
 
-export const NO_RUN: Run = { execution: "", status: "", nodes: new Map(), lines: [], connection: "none", message: "" };
+export const NO_RUN: Run = {
+  execution: "",
+  status: "",
+  version: 0,
+  nodes: new Map(),
+  lines: [],
+  connection: "none",
+  message: "",
+};
 
 export const runStore = createStore<Run>(() => NO_RUN);
 

@@ -5,7 +5,7 @@ import { type JsonObject, textOr } from "../model/json";
 import { fatesOf, listOf } from "../model/run";
 import { type Line, NO_RUN, runStore } from "../run";
 import { customer, Refused, request } from "../server/requests";
-import { canvasNow } from "../store";
+import { canvasNow, editor } from "../store";
 
 const KEPT = 2000; // lines
 const RETRY = [500, 1000, 2000, 5000, 10000]; // ms
@@ -127,6 +127,7 @@ class Watcher {
   private async askOnce(): Promise<void> {
     const path = `/executions/${encodeURIComponent(this.execution)}`;
     const execution = await request("GET", `${path}?logs=0`);
+    if (execution.workflowId !== editor.getState().workflow) throw new Refused("This run is of another workflow.", 404);
     const status = textOr(execution.status);
     const isOver = OVER.has(status);
     let after = isOver ? 0 : Number(this.ended.at(-1)?.id ?? 0); // at the end all once more
@@ -141,7 +142,11 @@ class Watcher {
     if (this.isStopped) return;
     this.ended = ended;
     const errors = Array.isArray(execution.errors) ? execution.errors.map(String) : [];
-    runStore.setState({ status, message: isOver ? (errors.at(-1) ?? "") : "" });
+    runStore.setState({
+      status,
+      version: Number(execution.version) || 0,
+      message: isOver ? (errors.at(-1) ?? "") : "",
+    });
     if (isOver) {
       runStore.setState({ connection: "over" });
       window.clearInterval(this.ticking);
@@ -151,7 +156,9 @@ class Watcher {
 
   private draw(isOver: boolean): void {
     const nodes = canvasNow().nodes.filter((node) => kindOf(node) === "activity");
-    const keys = nodes.map((node) => node.key);
+    // What another version has that this one had not did not fail to run.
+    const isSame = runStore.getState().version === editor.getState().saved.version;
+    const keys = isSame ? nodes.map((node) => node.key) : [];
     runStore.setState({ nodes: fatesOf(this.ended, this.running, isOver, keys, Date.now()) });
   }
 

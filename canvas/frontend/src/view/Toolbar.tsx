@@ -144,6 +144,8 @@ export function RunStrip(): ReactElement | null {
   const connection = useRun((run) => run.connection);
   const message = useRun((run) => run.message);
   const last = useRun((run) => run.lines.at(-1));
+  const version = useRun((run) => run.version);
+  const saved = useEditor((state) => state.saved.version);
   if (!execution) return null;
   const tone =
     { success: "good", failed: "bad", timed_out: "bad", running: "busy", waiting: "wait", paused: "wait" }[status] ??
@@ -163,10 +165,17 @@ export function RunStrip(): ReactElement | null {
       data-status={status}
       data-connection={connection}
     >
-      <span className="status">{status.replace("_", " ") || "starting"}</span>
+      <span className="status">
+        {status.replace("_", " ") || (connection === "refused" ? "not shown" : "starting")}
+      </span>
       <a href={`/ui/executions/${execution}`} className="mono">
         {execution.slice(-8)}
       </a>
+      {version > 0 && version !== saved && (
+        <span className="quiet nowrap">
+          of version {version}; drawn is {saved}
+        </span>
+      )}
       <span className="clip" dir="auto">
         {message || last?.message}
       </span>
