@@ -23,6 +23,16 @@ SCHEMES = {"s3": "s3", "gs": "gs", "gcs": "gs"}
 MOST_ENTRIES = 10  # S3 takes ten tags for an object
 MOST_KEY_BYTES = 1024
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "NotFound": "there is no such file in the execution's artifacts or workspace",
+    "ForbiddenTarget": "the bucket is not in `POIMEN_ARCHIVE_BUCKETS`",
+    "ArchiveFailed": "the store answered with an error, or could not be reached; `retryable` unless it is a 4xx",
+    "ChecksumMismatch": "what arrived is not what was sent; another attempt sends it again",
+    "NotConfigured": "there are no credentials for the store",
+    "LimitExceeded": "the file is larger than 5 GiB",
+}
+
 
 class ArchiveResultsInput(Fields):
     """What to keep, and where."""
@@ -31,7 +41,7 @@ class ArchiveResultsInput(Fields):
         min_length=1,
         max_length=4096,
         description="The file, as GenerateReportActivity names it; a relative path starts in the execution's artifacts",
-        examples=["${Report.output.reportPath}"],
+        examples=["report.html"],
     )
     destination: str = Field(
         max_length=4096,

@@ -30,11 +30,20 @@ MOST_EXPIRY: Final = 366 * 86_400  # seconds that a server may answer
 _CODE: Final = re.compile(r"[a-z_]{1,40}")  # OAuth 2's own error codes
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "TokenRefused": "the server gave no token; 4xx is not tried again",
+    "ForbiddenTarget": "the server is not one of those in the settings",
+    "NotConfigured": "server, client or secret are neither in the input nor in the settings; the message names them",
+}
+
 
 class AssumeRoleInput(Fields):
     """Who to be, to do what."""
 
-    identity: str = Field(min_length=1, max_length=255, description="Who the token is for: the subject")
+    identity: str = Field(
+        min_length=1, max_length=255, description="Who the token is for: the subject", examples=["ann"]
+    )
     scope: str = Field(
         min_length=1,
         max_length=1000,

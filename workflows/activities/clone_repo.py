@@ -33,6 +33,13 @@ _REF = re.compile(
     r"(?![-/])(?!.*(?:\.\.|@\{|//|/\.|\.lock(?:/|$)))(?!\.)[^\x00-\x20\x7f~^:?*\[\\]+(?<![./])(?<!^@)", re.DOTALL
 )
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "GitError": "git failed; the message is its own last words, without credentials",
+    "ForbiddenTarget": "the host is in a private network and not in `POIMEN_ALLOWED_PRIVATE_HOSTS`",
+    "LimitExceeded": "the repository is larger than 2 GiB",
+}
+
 
 class CloneRepoInput(Fields):
     """Which repository, and which of its branches. ``{RemoteURL, TargetRepoPath}`` is taken as well."""
@@ -101,7 +108,13 @@ class _Wanted:
 
 
 @activity(
-    "CloneRepoActivity", category="repository", timeout="5m", max_attempts=1, backoff=1.5, notes="Needs the network."
+    "CloneRepoActivity",
+    keywords=("clone", "check out", "get the code", "repository"),
+    category="repository",
+    timeout="5m",
+    max_attempts=1,
+    backoff=1.5,
+    notes="Needs the network.",
 )
 def clone_repo(input: CloneRepoInput, context: ActivityContext) -> CloneRepoOutput:
     """Clones a git repository into the workspace, or brings an existing clone up to date."""

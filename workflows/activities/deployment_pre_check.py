@@ -30,6 +30,12 @@ MOST_OUTPUT: Final = 4000  # characters of what a failed command said
 MOST_COPIED: Final = 2**30
 NOT_COPIED: Final = frozenset({".git", ".venv", "venv", "var"})
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "NotConfined": "the machine gives no namespaces to run code in, and `POIMEN_UNCONFINED_CHECKS` is off",
+    "LimitExceeded": "the repository is too large to be copied",
+}
+
 
 class DeploymentPreCheckInput(Fields):
     """What to check."""
@@ -38,7 +44,6 @@ class DeploymentPreCheckInput(Fields):
         min_length=1,
         max_length=4096,
         description="The repository, as CloneRepoActivity gives it",
-        examples=["${Clone.output.path}"],
     )
     check_type: Literal["lint", "test", "build", "all"] = Field(default="all", description="Which checks to make")
 

@@ -44,6 +44,12 @@ Method = Annotated[
 ]
 Status = Annotated[int, Field(ge=100, le=599)]
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "HttpError": "another status than expected; `retryable` for 408, 425, 429 and 5xx; `details.status` has it",
+    "ForbiddenTarget": "the host is in a private network and not in `POIMEN_ALLOWED_PRIVATE_HOSTS`",
+}
+
 
 class HttpRequestInput(Fields):
     """What to send, where."""

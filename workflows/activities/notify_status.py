@@ -56,6 +56,13 @@ Recipients = Annotated[
     Field(max_length=50),
 ]
 
+# By name, for catch rules and for the reference.
+ERRORS = {
+    "DeliveryFailed": "it did not arrive; `retryable` for servers that are away, slow or say 408, 425, 429 or 5xx",
+    "NotConfigured": "the channel needs a setting that is empty; the message names it",
+    "ForbiddenTarget": "the host is in a private network and not in `POIMEN_ALLOWED_PRIVATE_HOSTS`",
+}
+
 
 class NotifyStatusInput(Fields):
     """What to say, how, to whom."""
@@ -70,7 +77,11 @@ class NotifyStatusInput(Fields):
     )
     status: Literal["success", "failure", "warning", "info"] = Field(description="How it went")
     message: Annotated[str, AfterValidator(_storable)] = Field(
-        min_length=1, max_length=20_000, description="What people read", json_schema_extra=KEEPS_HANDLES
+        min_length=1,
+        max_length=20_000,
+        description="What people read",
+        examples=["The nightly build is done"],
+        json_schema_extra=KEEPS_HANDLES,
     )
     to: Recipients | None = Field(
         default=None, description="Mail addresses for the channel email: one, or a list of up to 50"

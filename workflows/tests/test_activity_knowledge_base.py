@@ -14,12 +14,13 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from pydantic import Field
 
-from workflows.activities import testing  # noqa: F401 - registers its activities
+from workflows.activities import reference_pages, testing  # noqa: F401 - registers its activities
 from workflows.activities.context import ActivityContext
 from workflows.activities.knowledge_base import entry, knowledge_base
 from workflows.activities.registry import Registry, activity, registry
 from workflows.activities.shapes import Fields
 from workflows.errors import InvalidInput, PermanentError
+from workflows.spec.validator import validate_spec
 
 # The table of contract-activities 0.
 CONTRACT = {
@@ -145,9 +146,34 @@ def test_a_page_that_is_not_current_is_noticed_and_can_be_written(tmp_path: Path
         call_command("activity_docs", "--check")
     call_command("activity_docs")
     call_command("activity_docs", "--check")
-    page = (tmp_path / "docs/reference/activities.md").read_text()
-    assert "## CloneRepoActivity" in page
-    assert "SleepActivity" not in page
+    index = (tmp_path / "docs/reference/activities.md").read_text()
+    assert "[CloneRepoActivity](activities/CloneRepoActivity.md)" in index
+    assert "SleepActivity" not in index
+    page = tmp_path / "docs/reference/activities/CloneRepoActivity.md"
+    page.write_text(page.read_text().replace("branch", "twig"))
+    (page.parent / "GoneActivity.md").write_text("")
+    with pytest.raises(CommandError, match=r"CloneRepoActivity.md, GoneActivity.md: this is not"):
+        call_command("activity_docs", "--check")
+    call_command("activity_docs")
+    assert "`branch`" in page.read_text()
+    assert not (page.parent / "GoneActivity.md").exists()
+
+
+@pytest.mark.parametrize("name", sorted(activity.name for activity in registry if activity.category != "testing"))
+def test_the_example_of_every_page_is_a_valid_spec_that_runs_it(name: str) -> None:
+    spec = reference_pages.example(registry.get(name))
+    report = validate_spec(spec, activities=registry.all())
+    assert report.valid, report.errors
+    assert spec["states"][-1]["resource"] == name
+
+
+def test_the_pages_name_the_errors_that_the_code_raises() -> None:
+    ours = [item for item in registry if item.function.__module__.startswith("workflows.activities.")]
+    source = "".join(path.read_text() for path in Path(settings.BASE_DIR, "workflows").rglob("*.py"))
+    told = {name for item in ours for name in reference_pages.errors_of(item)}
+    assert told >= {"DeliveryFailed", "TokenRefused", "ArchiveFailed", "NotConfined", "HttpError", "GitError"}
+    for name in told | set(reference_pages.ANYWHERE):
+        assert f'name = "{name}"' in source or f'name="{name}"' in source, name
 
 
 class Shown(Fields):
