@@ -37,6 +37,7 @@ _QUESTIONS = {
     "prompts": 'Which prompts? Put each in quotes: "..." "...".',
     "model": "Which model should be asked?",
 }
+MOST_REPORT = 15_000  # characters of a report in a mail; a message has at most 20,000
 _OPTIONS = {"channel": ("slack", "email", "webhook")}
 
 
@@ -199,7 +200,12 @@ def _compose_notification(
         parameters.pop("url", None)
     parameters.setdefault("status", "warning" if intent.condition is not None else "success")
     if "message" not in parameters:
-        parameters["message"] = "${workflow.name}: " + (_outcome(earlier) or "done")
+        told = _outcome(earlier)
+        report = _nearest(phrases.REPORT, earlier, step) if channel == "email" else None
+        parameters["message"] = f"${{workflow.name}}: {told or 'done'}"
+        if report is not None:  # mail has room for it
+            text = f"$substring({report.state}.output.report, 0, {MOST_REPORT})"
+            parameters["message"] = f'{{% workflow.name & "\n\n" & {text} %}}'
 
 
 def _forget(inputs: Inputs, name: str, intent: Intent, step: Step) -> None:

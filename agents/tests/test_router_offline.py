@@ -90,6 +90,12 @@ def test_a_message_about_failures_catches_every_step_and_the_run_still_fails() -
     assert "Notify" not in made
 
 
+def test_a_mailed_report_is_in_the_mail() -> None:
+    made = states(routed("scan REPO and mail the report to ann@example.org"))
+    assert "$substring(Report.output.report" in made["Notify"]["parameters"]["message"]
+    assert "$substring" not in str(states(routed("scan REPO, report, and tell slack"))["Notify"]["parameters"])
+
+
 def test_several_repositories_and_channels_get_states_of_their_own() -> None:
     answer = routed("scan REPO and https://git.example.org/acme/web.git, tell slack and mail ann@example.org")
     assert list(states(answer)) == ["Clone", "SecurityScan", "Clone2", "SecurityScan2", "Notify", "Notify2"]

@@ -80,6 +80,7 @@ class _Measures:
 
 @activity(
     "AnalyzeCodeActivity", category="analysis", timeout="10m", is_flaky=True, max_attempts=3, backoff=2.0,
+    keywords=("analyse", "analyze", "code quality", "review the code", "technical debt"),
     dependencies=("CloneRepoActivity",), notes="Uses ruff and lizard, go vet and eslint where they are installed.",
 )  # fmt: skip
 def analyze_code(input: AnalyzeCodeInput, context: ActivityContext) -> AnalyzeCodeOutput:

@@ -48,6 +48,7 @@ class ApproveWorkflowOutput(Fields):
 
 @activity(
     "ApproveWorkflowActivity",
+    keywords=("approval", "sign-off", "permission", "go-ahead"),
     category="approval",
     timeout="120m",
     max_attempts=1,

@@ -52,6 +52,7 @@ class GenerateReportOutput(Fields):
 
 @activity(
     "GenerateReportActivity",
+    keywords=("report", "summary of the findings", "write up"),
     category="reporting",
     timeout="2m",
     max_attempts=1,

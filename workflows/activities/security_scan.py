@@ -99,6 +99,7 @@ class _Findings:
 
 @activity(
     "SecurityScanActivity", category="security", timeout="8m", max_attempts=2, backoff=1.5,
+    keywords=("security scan", "vulnerabilities", "leaked secrets", "audit"),
     dependencies=("CloneRepoActivity",),
     notes="Uses bandit and detect-secrets, gosec where it is installed. Secrets are located, never shown.",
 )  # fmt: skip
