@@ -40,16 +40,18 @@ class Hearing:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def wait(self, seconds: float) -> None:
-        """Return when something was said by anybody, or after ``seconds``."""
+    def wait(self, execution: UUID, seconds: float) -> None:
+        """Return when ``execution`` said something, or after ``seconds``."""
         ends = time.monotonic() + seconds
         try:
             if self._connection is None:
                 self._connection = psycopg.connect(**connection_parameters())
                 self._connection.execute(f"LISTEN {hints.LOG_CHANNEL}")
                 return  # something may have been said before we listened
-            for _ in self._connection.notifies(timeout=seconds, stop_after=1):
-                pass
+            while (left := ends - time.monotonic()) > 0:
+                for notice in self._connection.notifies(timeout=left, stop_after=1):
+                    if str(execution) in notice.payload:
+                        return
         except (psycopg.OperationalError, psycopg.InterfaceError):
             self._close()
             time.sleep(max(0.0, ends - time.monotonic()))
@@ -110,7 +112,7 @@ def wait_for_end(
             left = LOOK_SECONDS if ends is None else min(LOOK_SECONDS, ends - time.monotonic())
             if left <= 0:
                 return body, False
-            hearing.wait(left)
+            hearing.wait(execution_id, left)
 
 
 def follow_lines(session: Session, execution_id: UUID, after: Cursor | None, level: LogLevel) -> Iterator[Entry]:
@@ -130,7 +132,7 @@ def follow_lines(session: Session, execution_id: UUID, after: Cursor | None, lev
                 patience.back()
             except (DatabaseError, InterfaceError) as error:
                 patience.lost(error)
-                hearing.wait(LOOK_SECONDS)
+                hearing.wait(execution_id, LOOK_SECONDS)
                 continue
             if is_gone:
                 raise Fault(f"the execution {execution_id} has been deleted")
@@ -140,4 +142,4 @@ def follow_lines(session: Session, execution_id: UUID, after: Cursor | None, lev
             if end is not None and not more:
                 return
             if len(entries) < PAGE:
-                hearing.wait(AGAIN_SECONDS if more else LOOK_SECONDS)
+                hearing.wait(execution_id, AGAIN_SECONDS if more else LOOK_SECONDS)
