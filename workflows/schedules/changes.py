@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from workflows import audit
 from workflows.errors import WorkflowError
@@ -26,6 +26,7 @@ from workflows.schedules.zones import zone_of
 from workflows.submission import insert_executions
 
 MOST_BACKFILLED: Final = 1000
+DELETE_ATTEMPTS: Final = 3
 
 
 class ScheduleNotFound(Exception):
@@ -87,11 +88,17 @@ def change_schedule(
 
 def delete_schedule(pk: UUID, customer: Customer, *, by: str, expected_version: int | None = None) -> None:
     """Delete the schedule and its history; executions stay. Raises as :func:`change_schedule`."""
-    with transaction.atomic():
-        schedule = _locked(pk, customer, expected_version)
-        name = schedule.name
-        schedule.delete()
-        audit.record(customer.pk, "schedule.deleted", target=("schedule", pk), actor=by, details={"name": name})
+    for attempt in range(1, DELETE_ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                schedule = _locked(pk, customer, expected_version)
+                name = schedule.name
+                schedule.delete()
+                audit.record(customer.pk, "schedule.deleted", target=("schedule", pk), actor=by, details={"name": name})
+            return
+        except IntegrityError:  # one of its executions went on as a new one at this moment
+            if attempt == DELETE_ATTEMPTS:
+                raise
 
 
 def pause_schedule(pk: UUID, customer: Customer, *, by: str, reason: str = "") -> Schedule:

@@ -15,8 +15,8 @@ from types import ModuleType
 import django
 
 PR_SET_PDEATHSIG = 1
-CLOCKS = 3
-LIVES = (0.05, 0.5)  # seconds from one death to the next
+CLOCKS = 4
+LIVES = (0.2, 0.8)  # seconds from one death to the next
 
 
 def main() -> None:
