@@ -89,15 +89,18 @@ def workflow_in(text: str, customer: Customer) -> UUID:
     raise usage(f"there is no workflow {text!r} at {customer.slug}{hint}; there are: {known}")
 
 
-def show_end(session: Session, body: dict[str, Any], *, is_over: bool, timeout: timedelta | None) -> int:
-    """Print what an execution that was waited for came to; returns the exit code."""
+def show_end(session: Session, pk: UUID, body: dict[str, Any], *, is_over: bool, timeout: timedelta | None) -> int:
+    """Print what an execution that was waited for came to; returns the exit code.
+
+    ``body`` is empty if the database did not answer all the time.
+    """
     if session.is_json:
         session.document(body)
     elif is_over:
         show(session, body)
     if not is_over:
         within = format_duration(timeout) if timeout is not None else ""
-        session.remark(f"still {body.get('status', 'running')} after {within}; it goes on: poimen wait {body['id']}")
+        session.remark(f"still {body.get('status', 'unknown')} after {within}; it goes on: poimen wait {pk}")
     return OK if body.get("status") == SUCCESS else FAILURE
 
 
@@ -178,7 +181,7 @@ def _until_end(session: Session, pk: UUID, timeout: timedelta | None) -> int:
     except KeyboardInterrupt:
         session.remark(f"the execution goes on: poimen wait {pk}")
         raise
-    return show_end(session, body, is_over=is_over, timeout=timeout)
+    return show_end(session, pk, body, is_over=is_over, timeout=timeout)
 
 
 def _status(session: Session, options: Mapping[str, Any]) -> int:
