@@ -1,7 +1,7 @@
 """DeploymentPreCheckActivity: lints, tests and builds the projects of a repository by the usual tools of each.
 
-That runs the repository's own code, so it runs confined: no network, no secrets, nothing written outside of the
-clone. Refuses to run it anywhere else (contract-activities 5, 16.4).
+That runs the repository's own code, so it runs confined: no network, no secrets, nothing written but in a
+copy. Refuses to run it anywhere else (contract-activities 5, 16.4).
 """
 
 import shutil
@@ -28,7 +28,7 @@ ALL: Final[tuple[CheckName, ...]] = ("lint", "build", "test")
 LONGEST: Final = timedelta(minutes=14)
 MOST_OUTPUT: Final = 4000  # characters of what a failed command said
 MOST_COPIED: Final = 2**30
-NOT_COPIED: Final = frozenset({".git", ".venv", "venv", "var"})
+NOT_COPIED: Final = frozenset({".venv", "venv"})
 
 # By name, for catch rules and for the reference.
 ERRORS = {
@@ -65,7 +65,7 @@ class DeploymentPreCheckOutput(Fields):
     max_attempts=2,
     backoff=2.0,
     dependencies=("CloneRepoActivity",),
-    notes="Runs the repository's code without network; dependencies must be vendored or installed with the tools.",
+    notes="Runs the code of a copy of the repository, without network; dependencies must be vendored or installed.",
 )
 def deployment_pre_check(input: DeploymentPreCheckInput, context: ActivityContext) -> DeploymentPreCheckOutput:
     """Lints, builds and tests Go, Python, Node, Rust and Make projects, confined, and says what failed."""
@@ -132,12 +132,13 @@ class _Run:
         )
 
     def _working_copy(self) -> Path:
-        """The directory that code may write: the clone of this execution, else a copy of what is others' too."""
-        if Territory.of(self.context).is_own(self.root):
-            return self.root
+        """A copy that code may write, and that goes with the attempt.
+
+        What it left in the clone itself others would trust: git runs programs that the config in ``.git`` names.
+        """
         copy = self.scratch / "copy"
         try:
-            shutil.copytree(self.root, copy, symlinks=True, ignore=_Copied(Territory.of(self.context)))
+            shutil.copytree(self.root, copy, symlinks=True, ignore=_Copied(Territory.of(self.context), self.scratch))
         except (OSError, shutil.Error) as error:
             raise ActivityError(f"path: the repository cannot be copied: {type(error).__name__}") from None
         return copy
@@ -185,8 +186,8 @@ class _Copied:
     Raises :class:`LimitExceeded` once the rest is more than ``MOST_COPIED`` bytes.
     """
 
-    def __init__(self, territory: Territory) -> None:
-        self.territory = territory
+    def __init__(self, territory: Territory, scratch: Path) -> None:
+        self.territory, self.scratch = territory, scratch
         self.bytes = 0
 
     def __call__(self, directory: str, names: list[str]) -> set[str]:
@@ -196,7 +197,8 @@ class _Copied:
             path = Path(directory) / name
             status = path.lstat()
             is_kept = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)
-            if not is_kept or name in NOT_COPIED or (path.is_dir() and not self.territory.admits(path)):
+            is_closed = stat.S_ISDIR(status.st_mode) and (path == self.scratch or not self.territory.admits(path))
+            if not is_kept or name in NOT_COPIED or is_closed:
                 left_out.add(name)
             elif stat.S_ISREG(status.st_mode):
                 self.bytes += status.st_size

@@ -33,7 +33,7 @@ class Territory:
         return cls(
             own=own,
             shared=tuple(Path(root).resolve() for root in settings.POIMEN_REPO_ROOTS),
-            closed=(*(path.parent for path in own), *_INSTALLATION),
+            closed=(*(path.parent for path in own), *_INSTALLATION, Path(settings.POIMEN_ARCHIVES["root"]).resolve()),
         )
 
     def is_own(self, resolved: Path) -> bool:

@@ -23,7 +23,11 @@ from workflows.tests.activity_case import Case
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-KEYS: dict[str, Any] = {"aws_access_key_id": "AKIATEST", "aws_secret_access_key": "5ecret-of-the-archive", "region_name": "us-east-1"}
+KEYS: dict[str, Any] = {
+    "aws_access_key_id": "AKIATEST",
+    "aws_secret_access_key": "5ecret-of-the-archive",
+    "region_name": "us-east-1",
+}
 
 
 def free_port() -> int:
@@ -184,6 +188,16 @@ def test_only_the_executions_own_files_can_be_archived(case: Case, root: Path, t
     with pytest.raises(PermanentError, match="does not exist for this activity"):
         archive(case, settings_file, "a")
     assert not (root / "customer").exists()
+
+
+def test_what_others_have_archived_cannot_be_read_although_the_home_is_a_repository_root(
+    case: Case, root: Path, settings: Settings, tmp_path: Path
+) -> None:
+    settings.POIMEN_REPO_ROOTS = [tmp_path]
+    archive(case, report(case), "kept/a.py")
+    for path in (root, root / "customer" / "kept"):
+        with pytest.raises(PermanentError, match="outside the allowed directories"):
+            case.run("AnalyzeCodeActivity", {"path": str(path)})
 
 
 def test_what_is_no_regular_file_is_refused_without_waiting(case: Case, root: Path) -> None:
