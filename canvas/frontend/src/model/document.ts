@@ -35,6 +35,7 @@ export interface Point {
 export const SIZE = { width: 232, height: 68 };
 export const END_SIZE = { width: 104, height: 44 };
 const SPACING = 120;
+const LONGEST_LABEL = 255; // as the server takes; a longer one is shown, cut
 
 export function readCanvas(sent: JsonObject): Canvas {
   const nodes = Array.isArray(sent.nodes) ? sent.nodes : [];
@@ -94,7 +95,8 @@ export function kindOf(node: CanvasNode): Kind {
 }
 
 export function labelOf(node: CanvasNode): string {
-  return textOr(dataOf(node).label).trim() || textOr(node.raw.label).trim() || node.key;
+  const label = textOr(dataOf(node).label).trim() || textOr(node.raw.label).trim() || node.key;
+  return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL)}…` : label;
 }
 
 // The activity as it is drawn: any spelling, "" where none is named.

@@ -61,7 +61,12 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
   const goTo = useEditor((state) => state.goTo);
   const flow = useReactFlow();
   const drawnNodes = useMemo(() => flowNodes(canvas, nodes, mayEdit), [canvas, nodes, mayEdit]);
-  const drawnEdges = useMemo(() => flowEdges(canvas, edges, marks), [canvas, edges, marks]);
+  // Nodes that only move leave every edge as it is.
+  const keys = canvas.nodes.map((node) => node.key).join("\n");
+  const drawnEdges = useMemo(
+    () => flowEdges(canvas.edges, new Set(keys.split("\n")), edges, marks),
+    [canvas.edges, keys, edges, marks],
+  );
 
   useEffect(() => {
     const node = goTo && flow.getNode(goTo.key);

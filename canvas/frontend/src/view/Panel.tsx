@@ -47,7 +47,7 @@ function NodePanel({ node }: { node: CanvasNode }): ReactElement {
         <div className="grow">
           <h2 dir="auto">{labelOf(node)}</h2>
           <p className="quiet small">
-            <code>{node.key}</code>{" "}
+            <code>{node.key.slice(0, 128)}</code>{" "}
             {stateTypeOf(node) || activity?.name || (kind === "activity" ? "unknown activity" : kind)}
           </p>
         </div>

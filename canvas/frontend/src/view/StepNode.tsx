@@ -1,5 +1,5 @@
 // One node on the canvas. It knows its key and reads the rest, so that a change draws only the nodes that changed.
-import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { Handle, type Node, type NodeProps, Position, type ReactFlowState, useStore } from "@xyflow/react";
 import { memo, type ReactElement } from "react";
 import type { Field } from "../model/activities";
 import { activityOf, type CanvasNode, kindOf, labelOf, stateTypeOf } from "../model/document";
@@ -10,6 +10,10 @@ import { RunBadge } from "./RunBadge";
 export type StepFlowNode = Node<{ node: CanvasNode }, "step">;
 export type MissingFlowNode = Node<{ id: string }, "missing">;
 
+// From where no word can be read, none is drawn: a large canvas opens in a fraction of the time.
+const FAR = 0.3;
+const farAway = (state: ReactFlowState): boolean => state.transform[2] < FAR;
+
 function listed(fields: Field[]): string {
   return fields.map((field) => `${field.name}${field.required ? "*" : ""} (${field.type})`).join(", ") || "nothing";
 }
@@ -17,6 +21,7 @@ function listed(fields: Field[]): string {
 function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactElement {
   const marks = useEditor((state) => state.nodeMarks.get(node.key));
   const activities = useEditor((state) => state.activities);
+  const isFar = useStore(farAway);
   const kind = kindOf(node);
   if (kind !== "activity") {
     return (
@@ -41,6 +46,15 @@ function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactEleme
   const drawn = activityOf(node);
   const does = state || activity?.name.replace(/Activity$/, "") || drawn || "no activity chosen";
   const worst = marks?.find((problem) => problem.severity === "error") ?? marks?.[0];
+  if (isFar) {
+    const classes = `step-node far${selected ? " chosen" : ""}${worst ? ` marked ${worst.severity}` : ""}`;
+    return (
+      <div className={classes} data-category={icon}>
+        <span className="badge" />
+        <RunBadge node={node.key} />
+      </div>
+    );
+  }
   return (
     <div
       className={`step-node${selected ? " chosen" : ""}${worst ? ` marked ${worst.severity}` : ""}`}

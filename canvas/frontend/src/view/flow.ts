@@ -85,16 +85,21 @@ function missingNodes(canvas: Canvas): MissingFlowNode[] {
   }));
 }
 
-export function flowEdges(canvas: Canvas, chosen: ReadonlySet<string>, marks: Marks): Edge[] {
-  const there = new Set(canvas.nodes.map((node) => node.key));
-  return canvas.edges.map((edge) => {
+// `there`: the keys of all nodes.
+export function flowEdges(
+  edges: CanvasEdge[],
+  there: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
+  marks: Marks,
+): Edge[] {
+  return edges.map((edge) => {
     const problems = marks.get(edge.key);
     const severity = problems && (problems.some((one) => one.severity === "error") ? "error" : "warning");
     return flowEdge(edge, there, chosen.has(edge.key), severity);
   });
 }
 
-function flowEdge(edge: CanvasEdge, there: Set<string>, selected: boolean, severity: string | undefined): Edge {
+function flowEdge(edge: CanvasEdge, there: ReadonlySet<string>, selected: boolean, severity: string | undefined): Edge {
   const data = { ...edge.raw, ...objectOr(edge.raw.data) };
   const condition = textOr(data.condition);
   const isDangling = !there.has(edge.source) || !there.has(edge.target);
