@@ -13,7 +13,7 @@ from workflows.activities.registry import Activity
 
 _NEGATION = re.compile(
     r"\b(?:no(?!\s+(?:later|more|matter|longer|less|sooner|idea|problem|need\s+to\s+ask))|not(?!\s+(?:only|just|later|more|less))|"
-    r"without|(?:don'?t|do\s+not|doesn'?t|never)(?!\s+(?:forget|hesitate|stop|abort|give\s+up|fail|retry|let|want\s+to\s+miss|lose))|skip\w*|"
+    r"nobody|without|(?:don'?t|do\s+not|doesn'?t|never)(?!\s+(?:forget|hesitate|stop|abort|give\s+up|fail|retry|let|want\s+to\s+miss|lose))|skip\w*|"
     r"omit\w*|leave\s+out|exclud\w+|except(?:\s+for)?|rather\s+than|instead\s+of|neither|nor|forget\s+(?:about\s+)?the|"
     r"ohne|kein(?:e|en|er)?|nicht|sans|pas\s+de|pas\s+d'|sin)\b",
     re.IGNORECASE,

@@ -46,6 +46,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _CLOCK_TIME = re.compile(r"\b(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)\b\s*(?P<ampm>[ap]\.?m\b\.?)?", re.IGNORECASE)
+_O_CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])\s*(?:o['’]?\s?clock|uhr|heures)\b", re.IGNORECASE)
 _AM_PM = re.compile(r"\b(?P<hour>1[0-2]|0?[1-9])\s*(?P<ampm>[ap]\.?m\b\.?)", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:(?P<noon>noon|midday)|(?P<midnight>midnight))\b", re.IGNORECASE)
 
@@ -148,7 +149,7 @@ def find_times(text: str) -> list[tuple[int, int]]:
     for phrase in _BARE.finditer(text):
         found += [m for m in map(moment, _LIST_TIME.finditer(phrase.group(1))) if m is not None]
     rest = _BARE.sub(" ", text)
-    for pattern in (_CLOCK_TIME, _AM_PM, _NAMED):
+    for pattern in (_CLOCK_TIME, _AM_PM, _O_CLOCK, _NAMED):
         found += [m for m in map(moment, pattern.finditer(rest)) if m is not None]
         rest = pattern.sub(" ", rest)
     return list(dict.fromkeys(found))

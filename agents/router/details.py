@@ -52,6 +52,9 @@ _CHECKS = (
     ("test", re.compile(r"\btest\w*\b|\bpruebas\b")),
     ("build", re.compile(r"\bbuild\w*\b|\bcompil\w+\b|\bbaue?t?\b")),
 )
+_NO_CHECK = re.compile(
+    r"\b(?:skip\w*|no|not|without|don'?t\s+\w+|except)\s+(?:the\s+|any\s+|running\s+)*(?:\w+\s+)?(?:tests?|lint\w*|build\w*)\b"
+)
 _ALL_CHECKS = re.compile(
     r"\b(?:deploy\w*|readiness|ready\s+(?:to|for)|pre-?(?:deploy\w*)?[\s-]?checks?|all\s+(?:the\s+)?checks)\b"
 )
@@ -228,6 +231,7 @@ def _read_report(sentence: Sentence, lower: str, details: Details, quotes: set[s
 
 
 def _read_checks(lower: str, details: Details) -> None:
+    lower = _NO_CHECK.sub(" ", lower)
     named = [name for name, pattern in _CHECKS if pattern.search(lower)]
     if len(named) == 1 and not _ALL_CHECKS.search(lower):
         details.values["checkType"] = named[0]

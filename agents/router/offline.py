@@ -120,7 +120,8 @@ def _ask_back(sentence: Sentence, choice: Choice, intent: Intent) -> None:
     for part in sentence.set_aside:
         shown = part if len(part) <= 120 else part[:117] + "..."
         intent.warnings.append(f'This part is not taken as a request: "{shown}".')
-    contradictory = sorted(set(choice.wanted) & choice.excluded)
+    # Of several checks, one may be wanted and another not.
+    contradictory = sorted((set(choice.wanted) & choice.excluded) - {phrases.CHECK})
     for name in contradictory:
         intent.questions.append(
             Question("message", f"The sentence both asks for {short_name(name)} and rules it out. Which is meant?")

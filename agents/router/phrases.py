@@ -60,7 +60,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     # Memory.
     (MEMORY, r"\b(?:lessons?(?:\s+learn\w+)?|what\s+(?:we|you)\s+(?:have\s+)?learn\w+|experiences?|knowledge)\s+(?:about|on|of|for|regarding|concerning)\s+[^.,;:!?\n§]{2,100}?(?=\s+(?:and|then|before|to|(?:in|from)\s+(?:\w+\s+)?memory)\b|[.,;:!?\n§]|$)"),
     (MEMORY, r"\blessons?\b(?:\s+learn\w+)?|\bwhat\s+(?:we|you|it)\s+(?:have\s+|has\s+)?(?:learn\w+|remember\w*|knows?)\b"),
-    (MEMORY, r"\brecall\b|\b(?:from|in|of|search|query|consult|check|use|ask)\s+(?:the\s+|our\s+|your\s+)?memor(?:y|ies)\b|\bmemor(?:y|ies)\b"),
+    (MEMORY, r"\bremember\s+(?:what|how|why|when|which)\b|\brecall\b|\b(?:from|in|of|search|query|consult|check|use|ask)\s+(?:the\s+|our\s+|your\s+)?memor(?:y|ies)\b|\bmemor(?:y|ies)\b"),
     (MEMORY, r"\b(?:past|previous|prior|earlier)\s+(?:experiences?|knowledge|failures|incidents|findings)\b|\bknowledge\s+base\b"),
     (MEMORY, r"\b(?:aus\s+dem\s+gedächtnis|erfahrungen|lektionen|mémoire|leçons|memoria|lecciones)\b"),
     # Models.
@@ -80,7 +80,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (SCAN, r"\banaly[sz]e\s+(?:the\s+)?security\b|\bpen(?:etration)?[\s-]?tests?\w*"),
     (SCAN, r"\b(?:leaked|hard-?coded|committed|exposed|checked[\s-]in|plain[\s-]?text)\s+(?:secrets?|passwords?|keys?|credentials?|tokens?)\b"),
     (SCAN, r"\b(?:find|detect|catch|spot)\s+(?:any\s+|all\s+|the\s+)?(?:secrets?|passwords?|credentials?|api\s+keys?|security)\b"),
-    (SCAN, r"\bsecurity\b|\bvulnerab\w+|\bcves?\b|\bexploits?\b|\bscan(?:s|ned|ning|ner)?\b|\baudit(?:s|ed|ing)?\b|\bsecure\b|\binsecure\b|\bunsafe\b"),
+    (SCAN, r"\bsecurity\b|\bvulnerab\w+|\bcves?\b|\bexploits?\b|\bscan(?:s|ned|ning|ner)?\b|\baudit(?:s|ed|ing)?\b(?!:)|\bsecure\b|\binsecure\b|\bunsafe\b"),
     (SCAN, r"\b(?:sicherheit\w*|schwachstelle\w*|sicherheitslücken|scanne?n?|gescannt)\b"),
     (SCAN, r"\bs[eé]curit[eé]\b|\bvuln[eé]rabilit\w+|\bscanner?\w*|\bseguridad\b|\bvulnerabilidad\w*|\bescane\w*|\bfailles?\b"),
     # Sending and posting before reports, whose verb is theirs too.

@@ -79,7 +79,7 @@ _PAST_HOUR = re.compile(
 _STARTING = re.compile(rf"\b(?:starting|beginning)\s+(?:at|from)\s+({re.sub('[?]P<[a-z]+>', '?:', words.TIME)})")
 _EVENT = re.compile(
     r"\b(?:on|after|for|at|with)?\s*(?:every|each|any|a\s+new)\s+(?:new\s+)?(?:time\s+(?:someone|somebody|anyone|we|i|the\s+code)\b|"
-    r"(?:git\s+)?(?:push|commit|merge|pull[\s-]request|release|tag|pr)\b)|\bwhenever\b|\bon\s+push\b"
+    r"(?:git\s+)?(?:push|commit|merge|pull[\s-]request|release|tag|pr)\b)|\bwhenever\s+(?:someone|somebody|anyone|anybody|we|i|you|there\s+is\s+a|a|the\s+code)\s+(?:\w+\s+){0,3}?(?:push|commit|merge|pull|release|tag|pr|opens?|changes?)\w*|\bon\s+push\b"
 )
 _ONCE = re.compile(
     rf"\b(?:tomorrow|tonight|next\s+(?:week|month|year|{words.DAY})|this\s+(?:{words.DAY}|evening|afternoon|weekend)|"

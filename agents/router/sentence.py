@@ -133,6 +133,7 @@ _CARRIES_OFF = re.compile(
     r"|\brm\s+-rf\b|\bdrop\s+table\b",
     re.IGNORECASE,
 )  # fmt: skip
+_MARKUP = re.compile(r"</?[a-z][^<>]{0,200}>|\$?\{\{?[^{}]{0,200}\}\}?", re.IGNORECASE)
 _END = re.compile(r"[.!?](?=\s|$)|[\n;]|$")
 
 
@@ -177,6 +178,7 @@ def read_sentence(message: str) -> Sentence:
     _take(sentence, _EMAIL, lambda s, found: s.mark("e", found))
     _set_hostile_aside(sentence)
     _take(sentence, _QUOTED, _quotation)
+    sentence.text = _MARKUP.sub(" ", sentence.text)
     _take(sentence, _CHANNEL, lambda s, found: s.mark("c", found))
     _take(sentence, _PATH, lambda s, found: s.mark("p", found))
     for pattern in _BRANCHES:
