@@ -16,7 +16,7 @@ import django
 
 PR_SET_PDEATHSIG = 1
 CLOCKS = 4
-LIVES = (0.2, 0.8)  # seconds from one death to the next
+LIVES = (0.3, 1.2)  # seconds from one death to the next
 
 
 def main() -> None:
