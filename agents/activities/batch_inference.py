@@ -6,13 +6,14 @@ from typing import Annotated
 from pydantic import Field
 
 from agents import llm
-from agents.activities.shapes import MOST_PROMPT, PlainFields, call_context
+from agents.activities.shapes import LLM_ERRORS, MOST_PROMPT, PlainFields, call_context
 from agents.llm import ChatRequest, Completion, LLMError
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
 from workflows.activities.shapes import TAKES_SECRETS
 from workflows.errors import ActivityError
 
+ERRORS = LLM_ERRORS
 MOST_PROMPTS = 1000
 AT_ONCE = 4
 

@@ -7,12 +7,13 @@ from pydantic import Field
 
 from agents import llm
 from agents.activities.live_text import LiveText
-from agents.activities.shapes import MOST_PROMPT, PlainFields, call_context
+from agents.activities.shapes import LLM_ERRORS, MOST_PROMPT, PlainFields, call_context
 from agents.llm import ChatRequest, Completion
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
 from workflows.activities.shapes import TAKES_SECRETS
 
+ERRORS = LLM_ERRORS
 _NOT_WHOLE = {
     "length": "the answer was cut off: it is longer than max_tokens, or than the model can answer",
     "content_filter": "a part of the answer was withheld by the server's content filter",

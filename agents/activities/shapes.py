@@ -3,12 +3,24 @@
 Source: contract-activities 10, whose names these are.
 """
 
+from collections.abc import Mapping
+from typing import Final
+
 from pydantic import BaseModel
 
 from agents.llm import CallContext
 from workflows.activities.context import ActivityContext
 
 MOST_PROMPT = 1_000_000  # characters
+LLM_ERRORS: Final[Mapping[str, str]] = {
+    "LLMNotConfigured": "`LOCAL_LLM_BASE_URL` is not set; not tried again",
+    "UnsupportedModel": "the model is none of `POIMEN_LLM_MODELS`; not tried again",
+    "BudgetExceeded": "a budget is used up, and nothing was sent; not tried again",
+    "LLMConnectionError": "the model's server cannot be reached, or the connection broke",
+    "LLMTimeout": "no whole answer in time, a 504, or no place among the calls that may run at once",
+    "LLMHTTPError": "another status than 200; tried again for 408, 425, 429 and 5xx",
+    "LLMResponseError": "an answer that cannot be used, twice; not tried again",
+}
 
 
 class PlainFields(BaseModel):
