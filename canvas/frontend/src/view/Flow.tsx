@@ -167,7 +167,13 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
       <Controls showInteractive={false} fitViewOptions={{ padding: 0.1, maxZoom: 1 }} />
-      <MiniMap pannable zoomable nodeClassName={minimapClass} ariaLabel="Overview of the canvas" />
+      <MiniMap
+        pannable
+        zoomable
+        style={{ width: 160, height: 100 }}
+        nodeClassName={minimapClass}
+        ariaLabel="Overview of the canvas"
+      />
     </ReactFlow>
   );
 }
