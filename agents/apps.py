@@ -11,6 +11,7 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         """Register the activities, and what is to be forgotten in time."""
         from agents import activities
+        from agents.importing import activity as importing  # noqa: F401 - registers ImportTasksActivity
         from agents.llm import retention as llm_retention
         from agents.router import activity  # noqa: F401 - registers LLMRouterActivity
         from workflows.engine import retention

@@ -3,6 +3,6 @@
 Exchanges are read only. Prices, budgets and prompts are for superusers to write: they are about everybody's money.
 """
 
-from agents.admin import budgets, exchanges, prompts
+from agents.admin import budgets, exchanges, external_tasks, prompts
 
-__all__ = ["budgets", "exchanges", "prompts"]
+__all__ = ["budgets", "exchanges", "external_tasks", "prompts"]

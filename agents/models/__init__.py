@@ -2,6 +2,7 @@
 
 from agents.models.budget import Budget, BudgetPeriod
 from agents.models.exchange import Exchange, ExchangeStatus
+from agents.models.external_task import ExternalTask, TaskSource, TaskStatus
 from agents.models.model_trait import ModelTrait
 from agents.models.price import Price, PriceKind
 from agents.models.prompt import PromptVersion
@@ -12,9 +13,12 @@ __all__ = [
     "BudgetPeriod",
     "Exchange",
     "ExchangeStatus",
+    "ExternalTask",
     "ModelTrait",
     "Price",
     "PriceKind",
     "PromptVersion",
+    "TaskSource",
+    "TaskStatus",
     "UsageTally",
 ]

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
-from agents.models import Exchange
+from agents.models import Exchange, ExternalTask
 from canvas.tests.drawing import node
 from poimen_site.tests.test_api_docs import methods_of, rest_routes
 from workflows.api_keys import create_key
@@ -73,6 +73,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("get", f"{EXECUTION}/exchanges"): Rule(VIEWER),
     ("get", f"{EXECUTION}/usage"): Rule(VIEWER),
     ("get", "exchanges/<str:exchange_id>"): Rule(VIEWER),
+    ("get", "external-tasks"): Rule(VIEWER),
+    ("get", "external-tasks/<str:task_id>"): Rule(VIEWER),
     ("get", "activities"): Rule(VIEWER),
     ("get", "audit"): Rule(ADMIN),
     ("get", "cached-results"): Rule(VIEWER),
@@ -136,6 +138,10 @@ class Things:
             customer=customer(slug), execution=run.pk, state="A", alias="reasoning", model="reasoning", started_at=now,
             expires_at=now, prompt_tokens=5, request={"messages": []},
         )  # fmt: skip
+        task = ExternalTask.objects.create(
+            customer=customer(slug), source="github", project="o/r", external_id="1", title="x", status="open",
+            last_synced_at=now,
+        )  # fmt: skip
         kept = Path(settings.POIMEN_HOME, "artifacts", str(run.pk), "report.md")
         kept.parent.mkdir(parents=True)
         kept.write_text("# Fine")
@@ -146,6 +152,7 @@ class Things:
             "<str:key_id>": str(key.pk),
             "<str:schedule_id>": str(scheduled.pk),
             "<str:exchange_id>": str(exchange.pk),
+            "<str:task_id>": str(task.pk),
             "<int:version>": "1",
             "<path:edge_id>": "a-b",
             "<int:run_id>": "1",

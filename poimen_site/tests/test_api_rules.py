@@ -56,12 +56,13 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
 ]
 # Every list with a limit, and the most it gives.
 LISTS: list[str] = [
-    "/cached-results", "/workflows", "/workflows/{workflow}/executions", "/workflows/{workflow}/versions",
+    "/external-tasks", "/cached-results", "/workflows", "/workflows/{workflow}/executions",
+    "/workflows/{workflow}/versions",
     "/executions", "/approvals",
     "/api-keys", "/executions/{execution}/artifacts", "/schedules", "/schedules/{schedule}/executions",
     "/executions/{execution}/states", "/executions/{execution}/logs",
 ]  # fmt: skip
-PAGED = LISTS[:10]
+PAGED = LISTS[:11]
 # Every GET there is, but for the two that are not ours: their own parameters are drf-spectacular's.
 READ = sorted(route for route, view in rest_routes() if "get" in methods_of(view) and route not in ("schema", "docs"))
 TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"a": "b"})
