@@ -54,7 +54,9 @@ function fail(error: unknown): void {
   const details = error instanceof Refused ? error.answer.details : undefined;
   const problems = Array.isArray(details) ? readProblems({ errors: details }) : [];
   const first = problems[0] ? ` The first: ${problems[0].message}.` : "";
-  const message = error instanceof Error ? `${error.message}${first}` : String(error);
+  const isSignedOut = error instanceof Refused && error.status === 401;
+  const next = isSignedOut ? " Reload the page to sign in; what you drew is kept here." : first;
+  const message = error instanceof Error ? `${error.message}${next}` : String(error);
   editor.setState({ saving: { state: "failed", message } });
   say(`Not saved: ${message}`, true);
 }
