@@ -115,7 +115,7 @@ def namespaces_problem() -> str:
         "limits": {}, "command": ["true"],
     }  # fmt: skip
     try:
-        finished = subprocesses.run(_entry(plan), cwd=home, home=home, timeout=timedelta(seconds=20))
+        finished = subprocesses.run(_entry(plan), cwd=home, home=home, timeout=timedelta(seconds=60))
     except PermanentError:
         return "there is no unshare"
     return "" if finished.returncode == 0 else (finished.stderr.strip().splitlines() or ["unshare failed"])[-1][:200]

@@ -16,6 +16,8 @@ from workflows.activities import confinement
 from workflows.errors import PermanentError
 from workflows.tests.activity_case import Case
 
+# Without the plug-ins that are installed here for other tests, which take long to load.
+QUICKLY = "-p no:schemathesis -p no:hypothesispytest -p no:django -p no:xdist -p no:typeguard -p no:anyio"
 CANARY = "c4n4ry-0utside-the-cl0ne"
 
 
@@ -41,6 +43,7 @@ def repository(tmp_path: Path, outside: Path) -> Path:
     (path / "-x" / "--exec.py").write_text("x = 1\n")
     (path / "new\nline.py").write_text("x = 1\n")
     (path / "conftest.py").write_text(f"open({str(outside / 'planted')!r}, 'w')\n")
+    (path / "pytest.ini").write_text(f"[pytest]\naddopts = {QUICKLY}\n")
     (path / "ruff.toml").write_text(f"extend = {str(outside / 'settings.py')!r}\n")
     (path / ".bandit").write_text("[bandit]\nexclude = /\n")
     (path / "Makefile").write_text(f"test:\n\tcat leak.py folder/settings.py; echo x > {outside}/planted; false\n")
