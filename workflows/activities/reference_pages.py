@@ -19,7 +19,8 @@ INDEX: Final = """\
 
 What a `Task` state can run, by exact name, with a page for each. `manage.py activity_docs` writes them from the
 registry; the same facts are served as JSON by `GET /activities`. How to add one:
-[write an activity](../how-to/write-an-activity.md).
+[write an activity](../how-to/write-an-activity.md). How to use two of them: [tell people, and keep
+results](../how-to/notify-and-archive.md).
 
 The timeout is the default for one attempt; a state's own `timeout` and `retry` win. Attempts count the first try.
 Paths must lie in the execution's workspace or artifacts or in `POIMEN_REPO_ROOTS`; a relative path starts in the
