@@ -100,7 +100,7 @@ def _once(questions: list[Question]) -> list[Question]:
 
 
 def _states(plan: Plan, intent: Intent, inputs: Inputs) -> list[dict[str, Any]]:
-    """Return the states, each leading to the next; decisions after an approval and before a conditional message."""
+    """Return the states, each leading to the next; decisions follow approvals and precede what has a condition."""
     steps = plan.steps
     bodies = [_task(step, steps[:place], intent, inputs) for place, step in enumerate(steps)]
     tells_only_failures = intent.notify == "failure" and not intent.condition
@@ -153,15 +153,14 @@ def _choice(name: str, when: str, then: str, otherwise: str) -> dict[str, Any]:
 
 
 def _condition(step: Step, steps: list[Step], intent: Intent) -> str:
-    """Return the expression under which a notification is sent, "" for always."""
-    if step.activity.name != phrases.NOTIFY:
-        return ""
+    """Return the expression under which a step runs, "" for always."""
+    name = step.activity.name
     before = steps[: steps.index(step)]
-    if intent.condition is not None:
+    if intent.condition is not None and name in intent.condition.targets:
         found = [s.state for s in before if s.activity.name == intent.condition.activity]
         terms = [intent.condition.expression.replace("{state}", state) for state in found]
         return "{% " + " or ".join(terms) + " %}" if terms else ""
-    if intent.notify == "failure" and intent.error_handling == "continue":
+    if name == phrases.NOTIFY and intent.notify == "failure" and intent.error_handling == "continue":
         failed = [f"$exists({s.state}.error)" for s in before if s.activity.name != phrases.NOTIFY]
         return "{% " + " or ".join(failed) + " %}" if failed else ""
     return ""

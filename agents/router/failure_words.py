@@ -6,7 +6,7 @@ Owns the conditions that steps can have. Refuses conditions on what the workflow
 # ruff: noqa: E501 - a pattern is read best in one piece
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.router import phrases
@@ -44,20 +44,31 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\brisk(?:\s+level)?\s+(?:is\s+|gets\s+|becomes\s+)?(?:at\s+least\s+)?(?P<value>critical|high|medium)", re.IGNORECASE), phrases.SCAN, "{state}.output.riskLevel in {levels}"),
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\bscore\s+(?:\w+\s+){{0,2}}?(?:below|under|less\s+than|drops\s+below|<)\s*(?P<value>\d{{1,3}})\b", re.IGNORECASE), phrases.SCAN, "{state}.output.securityScore < {value}"),
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\bquality\s+(?:\w+\s+){{0,2}}?(?:below|under|less\s+than|drops\s+below|worse\s+than|<)\s*(?P<value>\d+(?:\.\d+)?\s*%?)", re.IGNORECASE), phrases.ANALYZE, "{state}.output.quality < {value}"),
-    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it)\s+(?:do\s+not\s+pass|does\s+not\s+pass|don'?t\s+pass|doesn'?t\s+(?:pass|build)|(?:is|are)\s+(?:red|broken)|fails?)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed = false"),
-    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it)\s+(?:all\s+)?(?:pass\w*|succeed\w*|(?:is|are)\s+green|builds)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed"),
-    (re.compile(rf"\b{_IF}\s+(?:there\s+(?:is|are)|it\s+finds?|you\s+find|we\s+find|the\s+scan\s+(?:finds?|reports?|shows?)|any(?:thing)?)?\s*(?:\w+\s+){{0,3}}?{_THINGS}\b(?!\s+(?:is|are)\s+(?:none|missing))", re.IGNORECASE), phrases.SCAN, "{state}.output.totalFindings > 0"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it|they|everything|that)\s+(?:do\s+not\s+pass|does\s+not\s+pass|don'?t\s+pass|doesn'?t\s+(?:pass|build)|(?:is|are)\s+(?:red|broken)|fails?)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed = false"),
+    (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it|they|everything|that)\s+(?:all\s+)?(?:pass\w*|succeed\w*|(?:is|are)\s+green|builds)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed"),
+    (re.compile(rf"\b{_IF}\s+(?:there\s+(?:is|are)|it\s+finds?|you\s+find|we\s+find|the\s+scan\s+(?:finds?|reports?|shows?)|any(?:thing)?)?\s*(?:\w+\s+){{0,3}}?{_THINGS}\b(?!\s+(?:(?:is|are)\s+(?:none|missing|wrong)|fails?|breaks?|goes|crash\w*))", re.IGNORECASE), phrases.SCAN, "{state}.output.totalFindings > 0"),
 )  # fmt: skip
+_LEFT = re.compile(
+    r"(?<!check )(?<!see )(?<!know )(?<!verify )(?<!ask )(?<!tell me )(?<!as )\b(?:only\s+if|if|unless|provided\s+that|as\s+long\s+as)\s+"
+    r"(?!possible\b|needed\b|necessary\b|you\b|there\s+is\s+nothing)[^.,;!?\n]{3,80}",
+    re.IGNORECASE,
+)
+_NOT_DONE = re.compile(
+    r"\bwait\s+(?:for\s+)?(?:\d+|an?|half\s+an?|a\s+few|some)\s+(?:seconds?|minutes?|mins?|hours?|days?)\b|"
+    r"\bin\s+parallel\b|\bat\s+the\s+same\s+time\b|\bsimultaneously\b|\bside\s+by\s+side\b",
+    re.IGNORECASE,
+)
 _LEVELS = {"medium": ["medium", "high", "critical"], "high": ["high", "critical"], "critical": ["critical"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A step runs only if ``expression`` holds, JSONata in which ``{state}`` is the state that runs ``activity``."""
+    """Steps of ``targets`` run only if ``expression`` holds, JSONata with ``{state}`` for what runs ``activity``."""
 
     activity: str
     expression: str
     words: str
+    targets: frozenset[str] = frozenset({phrases.NOTIFY})
 
 
 @dataclass(slots=True)
@@ -69,6 +80,7 @@ class Outcomes:
     is_contradictory: bool = False
     notify: Literal["end", "failure", "both"] = "end"
     condition: Condition | None = None
+    not_understood: list[str] = field(default_factory=list)
 
 
 def read_outcomes(text: str, wanted: Collection[str], mentions: list[Mention]) -> Outcomes:
@@ -82,18 +94,28 @@ def read_outcomes(text: str, wanted: Collection[str], mentions: list[Mention]) -
     elif goes_on or stops:
         outcomes.error_handling = "continue" if goes_on else "fail-fast"
         outcomes.words = (goes_on or stops).group().strip()  # type: ignore[union-attr]
-    if phrases.NOTIFY not in wanted:
-        return outcomes
     for pattern, activity, expression in _CONDITIONS:
         found = pattern.search(text)
-        if found and activity in wanted and _belongs_to_notification(text, found, mentions):
-            outcomes.condition = Condition(activity, _filled(expression, found), found.group().strip())
+        if found and activity in wanted and (targets := _targets(text, found, mentions, activity)):
+            outcomes.condition = Condition(activity, _filled(expression, found), found.group().strip(), targets)
             return outcomes
-    if _EITHER_WAY.search(text):
-        outcomes.notify = "both"
-    elif (failing := _ON_FAILURE.search(text)) and not (goes_on and goes_on.start() <= failing.start() < goes_on.end()):
-        outcomes.notify = "failure"
+    if phrases.NOTIFY in wanted:
+        failing = _ON_FAILURE.search(text)
+        if _EITHER_WAY.search(text):
+            outcomes.notify = "both"
+        elif failing and not (goes_on and goes_on.start() <= failing.start() < goes_on.end()):
+            outcomes.notify = "failure"
+    if outcomes.notify == "end" and not (goes_on or stops):
+        outcomes.not_understood += _left_conditions(text, wanted)
+    outcomes.not_understood += [found.group().strip() for found in _NOT_DONE.finditer(text)]
     return outcomes
+
+
+def _left_conditions(text: str, wanted: Collection[str]) -> list[str]:
+    """The conditions in ``text`` that nothing here decides on; what follows an approval depends on it anyway."""
+    found = [condition.group().strip() for condition in _LEFT.finditer(text)]
+    approved = phrases.APPROVE in wanted
+    return [words for words in found if not (approved and re.search(r"approv|agree|confirm|sign|ok\b|yes", words))]
 
 
 def _filled(expression: str, found: re.Match[str]) -> str:
@@ -106,9 +128,22 @@ def _filled(expression: str, found: re.Match[str]) -> str:
     return expression.replace("{levels}", levels).replace("{value}", value)
 
 
-def _belongs_to_notification(text: str, condition: re.Match[str], mentions: list[Mention]) -> bool:
-    """Whether the condition stands in the sentence of the notification."""
+def _targets(text: str, condition: re.Match[str], mentions: list[Mention], activity: str) -> frozenset[str]:
+    """Return the activities that a condition on ``activity`` is about.
+
+    "If the tests pass, X and Y" is about X and Y, "X if the tests pass, and Y" about X; within one sentence.
+    """
     start = max((m.end() for m in re.finditer(r"[.;!?\n]", text[: condition.start()])), default=0)
     stop = next((m.start() for m in re.finditer(r"[.;!?\n]", text[condition.end() :])), None)
     end = len(text) if stop is None else condition.end() + stop
-    return any(m.activity == phrases.NOTIFY and not m.is_negated and start <= m.start < end for m in mentions)
+    near = [
+        m
+        for m in mentions
+        if not m.is_negated and start <= m.start < end and m.activity not in (activity, phrases.CLONE)
+    ]
+    before = [m for m in near if m.start < condition.start()]
+    after = [m for m in near if m.start >= condition.end()]
+    leads = re.search(r"(?:^|[,:]|\b(?:and|then|but|und|et|y))\s*(?:then\s*)?$", text[start : condition.start()])
+    if after and (leads or not before):
+        return frozenset(m.activity for m in after)
+    return frozenset({before[-1].activity}) if before else frozenset()

@@ -198,7 +198,7 @@ def _compose_notification(
         _ask(step, "to", step.activity.input_schema["properties"]["to"], inputs)
     if channel not in ("webhook", "slack"):
         parameters.pop("url", None)
-    parameters.setdefault("status", "warning" if intent.condition is not None else "success")
+    parameters.setdefault("status", "warning" if _is_conditional(intent) else "success")
     if "message" not in parameters:
         told = _outcome(earlier)
         report = _nearest(phrases.REPORT, earlier, step) if channel == "email" else None
@@ -206,6 +206,13 @@ def _compose_notification(
         if report is not None:  # mail has room for it
             text = f"$substring({report.state}.output.report, 0, {MOST_REPORT})"
             parameters["message"] = f'{{% workflow.name & "\n\n" & {text} %}}'
+
+
+def _is_conditional(intent: Intent) -> bool:
+    """Whether messages are about something found, or about failures that the run goes on in spite of."""
+    if intent.condition is not None and phrases.NOTIFY in intent.condition.targets:
+        return not intent.condition.expression.endswith(".passed")
+    return intent.notify == "failure"
 
 
 def _forget(inputs: Inputs, name: str, intent: Intent, step: Step) -> None:

@@ -45,6 +45,8 @@ def understand(
     intent.parameters = details.values | dict(context)
     _choose_model(intent)
     intent.order = order_constraints(sentence, choice)
+    if outcomes.condition is not None:
+        intent.order |= {(outcomes.condition.activity, target) for target in outcomes.condition.targets}
     intent.reasons = _reasons(sentence, choice)
     _take_details(intent, details, outcomes)
     _take_schedule(intent, read_schedule(schedule_text))
@@ -84,9 +86,13 @@ def _take_details(intent: Intent, details: Details, outcomes: Outcomes) -> None:
         meant = {"continue": "failures are recorded and the rest goes on", "fail-fast": "the first failure ends it"}
         intent.notes.append(Note("errors", f'Because of "{outcomes.words}", {meant[outcomes.error_handling]}.'))
     if outcomes.condition is not None:
-        intent.notes.append(Note("Notify", f'The message is sent only in one case: "{outcomes.condition.words}".'))
+        for name in sorted(outcomes.condition.targets):
+            intent.notes.append(Note(short_name(name), f'It runs only in one case: "{outcomes.condition.words}".'))
     elif outcomes.notify == "failure":
         intent.notes.append(Note("Notify", "The message is sent only when a step fails."))
+    intent.warnings += [
+        f'"{words}" is not part of it: add that on the canvas.' for words in dict.fromkeys(outcomes.not_understood)
+    ]
     if outcomes.is_contradictory:
         intent.questions.append(
             Question(

@@ -82,6 +82,38 @@ def test_a_message_can_depend_on_what_was_found() -> None:
     assert made["Notify"]["parameters"]["status"] == "warning"
 
 
+@pytest.mark.parametrize(
+    "message, state, when",
+    [
+        ("test REPO; if they pass, call https://go.example.org/x", "HttpRequestIf", "{% PreCheck.output.passed %}"),
+        ("test REPO and tell slack if they fail", "NotifyIf", "{% PreCheck.output.passed = false %}"),
+        ("analyse REPO, get approval if the quality is below 80%", "ApproveIf", "{% Analyze.output.quality < 0.8 %}"),
+        (
+            "scan REPO, tell slack if it finds anything, and report",
+            "NotifyIf",
+            "{% SecurityScan.output.totalFindings > 0 %}",
+        ),
+    ],
+)  # fmt: skip
+def test_a_condition_is_about_what_stands_beside_it(message: str, state: str, when: str) -> None:
+    made = states(routed(message))
+    assert [name for name in made if name.endswith("If")] == [state]
+    assert made[state]["choices"][0]["when"] == when
+
+
+@pytest.mark.parametrize(
+    "message, words",
+    [
+        ("scan REPO if it is not a holiday", "if it is not a holiday"),
+        ("wait 10 minutes, then scan REPO", "wait 10 minutes"),
+        ("scan and analyse REPO in parallel", "in parallel"),
+    ],
+)
+def test_what_is_not_made_part_of_it_is_said(message: str, words: str) -> None:
+    answer = routed(message)
+    assert f'"{words}" is not part of it: add that on the canvas.' in answer.warnings
+
+
 def test_a_message_about_failures_catches_every_step_and_the_run_still_fails() -> None:
     made = states(routed("analyse REPO and mail ann@example.org if it fails"))
     assert [made[name]["catch"][0]["next"] for name in ("Clone", "Analyze")] == ["NotifyFailure", "NotifyFailure"]
