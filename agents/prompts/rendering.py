@@ -3,8 +3,6 @@
 Every edit is a version of its own, with author and date; going back makes another one. Source: subsystem-templates.
 """
 
-import hashlib
-import time
 import zlib
 from dataclasses import dataclass
 from functools import cache
@@ -31,8 +29,6 @@ class Rendered:
     name: str
     version: str | None
     number: int
-    checksum: str
-    seconds: float
 
 
 @cache
@@ -62,15 +58,12 @@ def render(name: str, /, **values: Any) -> Rendered:
     given = builtin(name)
     version = current(name)
     source = version.source if version is not None else given
-    began = time.perf_counter()
     text = sandbox.render(source, values)
     return Rendered(
         text=text,
         name=name,
         version=str(version.pk) if version is not None else None,
         number=version.number if version is not None else 0,
-        checksum=hashlib.sha256(source.encode()).hexdigest(),
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -94,9 +87,3 @@ def go_back(version: PromptVersion, *, author: User | None) -> PromptVersion:
 def use_builtin(name: str, *, author: User | None) -> PromptVersion:
     """Make the built-in text the one in use, as a new version."""
     return edit(name, builtin(name), author=author, note="as built in")
-
-
-def warm_up() -> None:
-    """Compile every built-in prompt, so that the first call does not wait for it."""
-    for name in builtin_names():
-        sandbox.check(builtin(name))
