@@ -15,10 +15,11 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agents.llm import retry_after, storable
+from agents.llm import storable
 from agents.llm.configuration import Endpoint
 from agents.llm.errors import LLMConnectionError, LLMHTTPError, LLMResponseError, LLMTimeout
 from agents.llm.messages import Answer, ToolCall, Usage
+from workflows.activities import retry_after
 from workflows.secret_texts import masked
 
 CONNECT_SECONDS = 10.0

@@ -15,8 +15,8 @@ from agents.demo_llm.server import DemoServer
 from agents.llm import CallContext, ChatRequest, LLMError, wire
 from agents.llm import client as llm_client
 from agents.llm.learning import timeout_of, traits_of
-from agents.llm.retry_after import MOST_SECONDS, seconds_of
 from agents.models import Exchange, ModelTrait
+from workflows.activities.retry_after import MOST_SECONDS, seconds_of
 from workflows.tests.pumping import eventually
 
 pytestmark = pytest.mark.django_db

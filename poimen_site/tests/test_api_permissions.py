@@ -112,11 +112,13 @@ OPEN = {
     "ui/sign-in", "ui/sign-out", "ui/customer", "docs",
 }  # fmt: skip
 PAGES = {
-    "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/executions", "ui/executions/<str:execution_id>",
+    "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/workflows/<str:workflow_id>/edit", "ui/executions",
+    "ui/executions/<str:execution_id>",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
     "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
     "ui/executions/<str:execution_id>/places", "ui/exchanges/<str:exchange_id>", "ui/<path:rest>",
-    "ui/schedules", "ui/schedules/new", "ui/schedules/<str:schedule_id>", "ui/schedules/<str:schedule_id>/edit",
+    "ui/route", "ui/schedules", "ui/schedules/new",
+    "ui/schedules/<str:schedule_id>", "ui/schedules/<str:schedule_id>/edit",
 }  # fmt: skip
 LEAD_HOME = {"ui", "ui/"}
 ENDPOINTS = sorted(RULES)

@@ -49,10 +49,16 @@ def test_which_activities_take_secrets() -> None:
     """The whole list, so that a new field is a decision."""
     assert {a.name: a.secret_uses for a in registry if not a.internal and a.secret_uses} == {
         "ApproveWorkflowActivity": {"workflowId": "handle", "description": "handle"},
+        "ArchiveResultsActivity": {"metadata": "handle", "credentials": "value"},
+        "AssumeRoleActivity": {"clientId": "value", "clientSecret": "value"},
         "CloneRepoActivity": {"repo": "url"},
         "EchoActivity": {"value": "handle"},
         "GenerateReportActivity": dict.fromkeys(("analysisResult", "securityResult", "title"), "handle"),
         "HttpRequestActivity": {"url": "url", "headers": "value", "body": "value"},
+        "ImportTasksActivity": {"token": "value"},
+        "LLMBatchInferenceActivity": {"auth_token": "value"},
+        "LLMInferenceActivity": {"auth_token": "value"},
+        "NotifyStatusActivity": {"channel": "value", "message": "handle", "subject": "handle", "url": "value"},
     }
 
 
