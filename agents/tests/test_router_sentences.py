@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.router import FLOORS, PARTS, judge, sentences, shares, usable
+from benchmarks.sentences import FLOORS, PARTS, judge, sentences, shares, usable
 
 
 def test_there_are_enough_sentences_and_none_twice() -> None:
