@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
+from django.test import Client
 from pytest_django import Settings
 
 from workflows.activities import notify_delivery
 from workflows.errors import ActivityError, InvalidInput, PermanentError, WorkflowError
 from workflows.models import NotificationRecord
 from workflows.tests.activity_case import Case
-from workflows.tests.people import customer, started
+from workflows.tests.people import customer, member, started
 
 pytestmark = pytest.mark.django_db
 
@@ -386,3 +387,21 @@ def test_secrets_in_a_message_are_masked_in_the_record(case: Case, hook: Hook) -
     notify(case, "slack", "see https://bob:hunter2-hunter2@example.org/ and password=hunter2-hunter2")
     assert "hunter2" in json.dumps(hook.posts[0][2])
     assert "hunter2" not in NotificationRecord.objects.get().message
+
+
+def test_people_see_in_the_admin_what_became_of_it(case: Case, hook: Hook) -> None:
+    hook.statuses = [403]
+    with pytest.raises(ActivityError):
+        notify(case, "slack", "the \x1b[31mdisk\x1b[0m is full", "warning")
+    record = NotificationRecord.objects.get()
+    staff = Client()
+    staff.force_login(member(customer(), is_staff=True))
+    for path in ("", f"{record.pk}/change/"):
+        page = staff.get(f"/admin/workflows/notificationrecord/{path}").content.decode()
+        assert "the disk is full" in page
+        assert "failed" in page
+        assert "Delete" not in page
+    assert "Slack answered 403" in page
+    stranger = Client()
+    stranger.force_login(member(customer("other"), is_staff=True))
+    assert "the disk is full" not in stranger.get("/admin/workflows/notificationrecord/").content.decode()
