@@ -200,9 +200,11 @@ def _check_memory() -> Check:
     if not url:
         return {"status": "healthy", "message": "not configured", "latencyMs": 0.0}
     return _timed(
-        lambda: None
-        if _is_memory_well(url, int(time.monotonic() // 15))
-        else "the memory service does not answer: workflows run without what is remembered"
+        lambda: (
+            None
+            if _is_memory_well(url, int(time.monotonic() // 15))
+            else "the memory service does not answer: workflows run without what is remembered"
+        )
     )
 
 
