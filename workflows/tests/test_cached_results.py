@@ -25,7 +25,7 @@ from workflows.spec.validator import validate_spec
 from workflows.tests.pumping import Engine, age, eventually, output_of, ran, task
 
 calls: list[dict[str, Any]] = []
-release = threading.Event()
+release, late = threading.Event(), threading.Event()
 
 
 class CountInput(Fields):
@@ -53,7 +53,7 @@ async def count(input: CountInput, context: ActivityContext) -> CountOutput:
     if input.blocks:
         import asyncio
 
-        await asyncio.to_thread(release.wait, 15)
+        await asyncio.to_thread((late if input.value == "late" and number == 1 else release).wait, 15)
     if input.fails:
         raise ActivityError("as told", retryable=False)
     return CountOutput(number=number, filling="x" * input.bytes, said=input.token)
@@ -63,9 +63,11 @@ async def count(input: CountInput, context: ActivityContext) -> CountOutput:
 def _counting() -> Iterator[None]:
     calls.clear()
     release.clear()
+    late.clear()
     activity("CountActivity", category="testing", cacheable=True)(count)
     yield
     release.set()
+    late.set()
     registry._activities.pop("CountActivity")
 
 
@@ -203,16 +205,18 @@ def test_equal_calls_side_by_side_are_made_once_and_hold_no_worker(engine: Engin
 
 def test_whoever_makes_a_result_and_dies_is_waited_for_no_longer_than_its_lease(engine: Engine) -> None:
     engine.pump()
-    first = engine.start(counted(blocks=True))
+    spec = counted(value="late", blocks=True)
+    first = engine.start(spec)
     engine.is_running(first, "Count")
     eventually(lambda: len(calls) == 1, "the first call")
     engine.clock()
-    second = engine.start(counted(blocks=True))
+    second = engine.start(spec)
     engine.waits(second, "cache")
     CachedResult.objects.update(owner_epoch=F("owner_epoch") - 1)  # as if another had taken the branch over
     eventually(lambda: len(calls) == 2, "the second call")
     release.set()
     assert engine.ended(second).status == "success"
+    late.set()
     assert engine.ended(first).status == "success"
     row: Any = CachedResult.objects.get()
     assert (row.execution_id, row.output["number"]) == (second, 2), "what the first made came too late to count"
