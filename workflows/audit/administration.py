@@ -1,8 +1,11 @@
-"""Records of what administrators do to customers, memberships, secrets and users, wherever in the product they do it.
+"""Records of what administrators do to customers, memberships, secrets, users and the like, wherever they do it.
 
-Listens to the models' signals; refuses to look at values: names, roles and limits are told, secrets never.
+Listens to the models' signals; apps name theirs with :func:`tell_of`. Refuses to look at values that are secret: names,
+roles and limits are told, those never.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -17,28 +20,76 @@ from workflows.audit.recording import record
 from workflows.models import Customer, Membership, Secret
 
 _BEFORE = "_audit_before"
-_TOLD: dict[type[Model], tuple[str, ...]] = {
-    Customer: ("name", "slug", "max_running_branches"),
-    Membership: ("role",),
-    Secret: ("name", "expires_at"),
-    User: ("username", "is_active", "is_staff", "is_superuser"),
-}
-_KINDS: dict[type[Model], str] = {Customer: "customer", Membership: "membership", Secret: "secret", User: "user"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the trail says of rows of a model; ``hidden`` columns are said to be replaced, never what they hold."""
+
+    kind: str
+    fields: tuple[str, ...]
+    identity: Callable[[Any], dict[str, Any]]  # what tells people which row it was
+    customer: Callable[[Any], UUID | None]  # in whose trail; None: the installation's
+    hidden: tuple[str, ...] = ()
+    hidden_name: str = ""
+
+
+_TOLD: dict[type[Model], Told] = {}
+
+
+def tell_of(model: type[Model], told: Told) -> None:
+    """Record from now on what is made, changed and deleted of ``model``; once for each process."""
+    _TOLD[model] = told
+    pre_save.connect(_remember, sender=model, dispatch_uid=f"audit-before-{told.kind}")
+    post_save.connect(_saved, sender=model, dispatch_uid=f"audit-save-{told.kind}")
+    post_delete.connect(_deleted, sender=model, dispatch_uid=f"audit-delete-{told.kind}")
 
 
 def listen() -> None:
     """Start recording; once for each process."""
-    for model in _TOLD:
-        pre_save.connect(_remember, sender=model, dispatch_uid=f"audit-before-{_KINDS[model]}")
-        post_save.connect(_saved, sender=model, dispatch_uid=f"audit-save-{_KINDS[model]}")
-        post_delete.connect(_deleted, sender=model, dispatch_uid=f"audit-delete-{_KINDS[model]}")
+    tell_of(
+        Customer,
+        Told("customer", ("name", "slug", "max_running_branches"), lambda row: {"slug": row.slug}, lambda row: row.pk),
+    )
+    tell_of(
+        Membership,
+        Told(
+            "membership",
+            ("role",),
+            lambda row: {"user": row.user.get_username(), "role": row.role},
+            lambda row: row.customer_id,
+        ),
+    )
+    tell_of(
+        Secret,
+        Told(
+            "secret",
+            ("name", "expires_at"),
+            lambda row: {"name": row.name},
+            lambda row: row.customer_id,
+            hidden=("digest",),
+            hidden_name="the value",
+        ),
+    )
+    tell_of(
+        User,
+        Told(
+            "user",
+            ("username", "is_active", "is_staff", "is_superuser"),
+            lambda row: {"username": row.get_username()},
+            lambda row: None,
+            hidden=("password",),
+            hidden_name="the password",
+        ),
+    )
     user_login_failed.connect(_sign_in_failed, dispatch_uid="audit-sign-in")
 
 
 def _remember(sender: type[Model], instance: Any, raw: bool = False, update_fields: Any = None, **_: Any) -> None:
     if raw or _is_sign_in(update_fields) or instance._state.adding:  # noqa: SLF001 - documented by Django
         return
-    known = sender._default_manager.filter(pk=instance.pk).values(*_TOLD[sender], *_hidden(sender)).first()  # noqa: SLF001
+    told = _TOLD[sender]
+    known = sender._default_manager.filter(pk=instance.pk).values(*told.fields, *told.hidden).first()  # noqa: SLF001
     setattr(instance, _BEFORE, known)
 
 
@@ -48,22 +99,22 @@ def _saved(
     if raw or _is_sign_in(update_fields):
         return
     before = instance.__dict__.pop(_BEFORE, None) or {}
-    details: dict[str, Any] = _identity(instance)
+    told = _TOLD[sender]
+    details: dict[str, Any] = told.identity(instance)
     if created:
-        details |= {name: getattr(instance, name) for name in _TOLD[sender]}
+        details |= {name: getattr(instance, name) for name in told.fields}
     else:
-        changes = {n: {"from": before.get(n), "to": getattr(instance, n)} for n in _TOLD[sender]}
+        changes = {n: {"from": before.get(n), "to": getattr(instance, n)} for n in told.fields}
         details |= {name: change for name, change in changes.items() if change["from"] != change["to"]}
-        replaced = [name for name in _hidden(sender) if before.get(name) != getattr(instance, name)]
-        if replaced:
-            details["replaced"] = "the password" if sender is User else "the value"
+        if any(before.get(name) != getattr(instance, name) for name in told.hidden):
+            details["replaced"] = told.hidden_name
     _write(sender, instance, "created" if created else "changed", details)
     if created and isinstance(instance, Membership):
         _tell_elsewhere(instance)
 
 
 def _deleted(sender: type[Model], instance: Any, **_: Any) -> None:
-    _write(sender, instance, "deleted", _identity(instance))
+    _write(sender, instance, "deleted", _TOLD[sender].identity(instance))
 
 
 def _sign_in_failed(sender: Any, credentials: dict[str, Any], request: Any = None, **_: Any) -> None:
@@ -82,17 +133,9 @@ def _sign_in_failed(sender: Any, credentials: dict[str, Any], request: Any = Non
 
 
 def _write(sender: type[Model], instance: Any, what: str, details: dict[str, Any]) -> None:
-    kind = _KINDS[sender]
-    customer: UUID | None
-    match instance:
-        case Customer():
-            customer = instance.pk
-        case User():
-            customer = None
-        case _:
-            customer = instance.customer_id
+    told = _TOLD[sender]
     with transaction.atomic(savepoint=False):
-        record(customer, f"{kind}.{what}", target=(kind, instance.pk), details=details)
+        record(told.customer(instance), f"{told.kind}.{what}", target=(told.kind, instance.pk), details=details)
 
 
 def _tell_elsewhere(membership: Membership) -> None:
@@ -104,23 +147,5 @@ def _tell_elsewhere(membership: Membership) -> None:
             record(customer, "membership.added_elsewhere", target=("membership", pk), details=details)
 
 
-def _identity(instance: Any) -> dict[str, Any]:
-    """What tells people which one it was."""
-    match instance:
-        case Membership():
-            return {"user": instance.user.get_username(), "role": instance.role}
-        case Secret():
-            return {"name": instance.name}
-        case User():
-            return {"username": instance.get_username()}
-        case _:
-            return {"slug": instance.slug}
-
-
 def _is_sign_in(update_fields: Any) -> bool:
     return update_fields is not None and set(update_fields) <= {"last_login"}
-
-
-def _hidden(model: type[Model]) -> tuple[str, ...]:
-    """Columns whose change is told, but not what they hold."""
-    return {User: ("password",), Secret: ("digest",)}.get(model, ())
