@@ -25,7 +25,7 @@ ORDINALS = {
 
 _DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
 DAY = rf"{_DAY}s?"
-MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"  # noqa: E501
+MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 NUMBER = rf"(?:\d{{1,4}}|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
 _HOUR_WORDS = "|".join(word for word, value in NUMBER_WORDS.items() if value <= 12)
 # One moment of the day; groups are read by ``_moment``.

@@ -3,7 +3,6 @@
 Owns where each value is read from. Refuses to make one up: what is not said is left out, and asked for elsewhere.
 """
 
-# ruff: noqa: E501 - a pattern is read best in one piece
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field

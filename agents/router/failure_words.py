@@ -3,7 +3,6 @@
 Owns the conditions that steps can have. Refuses conditions on what the workflow does not find out.
 """
 
-# ruff: noqa: E501 - a pattern is read best in one piece
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field

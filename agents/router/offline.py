@@ -19,6 +19,13 @@ from workflows.activities.registry import Activity
 
 _DEPLOYS = re.compile(r"\bdeploy(?:s|ed|ing)?\s+(?:it|the|to|this|our|my|§)", re.IGNORECASE)
 DEFAULT_MODEL = "reasoning"
+# Values that only some activities take, by their kind in the sentence, with what these do.
+_TAKEN_BY = {
+    "e": ({phrases.NOTIFY, phrases.ASSUME}, "sends a message"),
+    "c": ({phrases.NOTIFY}, "sends a message"),
+    "s": ({phrases.ARCHIVE}, "archives"),
+    "u": ({phrases.HTTP, phrases.NOTIFY, phrases.LLM, phrases.BATCH}, "calls an address"),
+}
 ABSENT = {
     "DeploymentPreCheckActivity": "checks before a deployment",
     "NotifyStatusActivity": "notifications",
@@ -126,6 +133,7 @@ def _ask_back(sentence: Sentence, choice: Choice, intent: Intent) -> None:
     for part in sentence.set_aside:
         shown = part if len(part) <= 120 else part[:117] + "..."
         intent.warnings.append(f'This part is not taken as a request: "{shown}".')
+    _tell_unused(sentence, choice, intent)
     # Of several checks, one may be wanted and another not.
     contradictory = sorted((set(choice.wanted) & choice.excluded) - {phrases.CHECK})
     for name in contradictory:
@@ -143,6 +151,15 @@ def _ask_back(sentence: Sentence, choice: Choice, intent: Intent) -> None:
         intent.warnings.append("Nothing here deploys: DeploymentPreCheckActivity says whether it could be.")
     if not intent.activities:
         intent.questions.append(Question("message", _nothing_understood(choice)))
+
+
+def _tell_unused(sentence: Sentence, choice: Choice, intent: Intent) -> None:
+    """An address that was given and leads to nothing may be a request that was not understood: say so."""
+    for kind, (takers, what) in _TAKEN_BY.items():
+        if takers & ({*intent.activities, *choice.absent} | choice.excluded):
+            continue
+        for value in sentence.all(kind):
+            intent.warnings.append(f'"{value[:120]}" is not used: nothing that was understood {what}.')
 
 
 def _nothing_understood(choice: Choice) -> str:

@@ -4,7 +4,6 @@ Owns the words in English with German, French and Spanish basics. What a pattern
 activities are found by their registered keywords (``keyword_pattern``).
 """
 
-# ruff: noqa: E501, ISC004 - a pattern is read best in one piece
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -41,15 +40,15 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (APPROVE, r"\bsign(?:ed|s|ing)?[\s-]?off\b|\bapprov\w*|\bfour[\s-]eyes\b|\bhuman[\s-]in[\s-]the[\s-]loop\b"),
     (
         APPROVE,
-        rf"\b(?:get|gets|wait\w*\s+for|ask\w*|needs?|requires?|with|after|until|have|obtain|seek)\s+(?:(?:for|{_PEOPLE}|"
+        (rf"\b(?:get|gets|wait\w*\s+for|ask\w*|needs?|requires?|with|after|until|have|obtain|seek)\s+(?:(?:for|{_PEOPLE}|"
         rf"someone|somebody|a\s+human)\s+){{0,2}}{_ARTICLE}(?:\w+'?s?\s+){{0,3}}(?:ok|okay|go-?ahead|green\s+light|consent|blessing|"
-        rf"confirmations?|permission|decision|clearance)\b",
+        rf"confirmations?|permission|decision|clearance)\b"),
     ),
     (APPROVE, r"\b(?:manual|human)\s+(?:review|check|approval|gate|step|decision|confirmation)\b"),
     (
         APPROVE,
-        r"\b(?:someone|somebody|a\s+human|a\s+person|people|persons?|reviewers?|managers?|leads?|colleagues?|both\s+\w+|i|we)\s+"
-        r"(?:(?:must|has\s+to|have\s+to|needs?\s+to|should|shall)\s+)?(?:agree|confirm|consent|release|okay|say\s+(?:yes|so|ok))\w*\b",
+        (r"\b(?:someone|somebody|a\s+human|a\s+person|people|persons?|reviewers?|managers?|leads?|colleagues?|both\s+\w+|i|we)\s+"
+        r"(?:(?:must|has\s+to|have\s+to|needs?\s+to|should|shall)\s+)?(?:agree|confirm|consent|release|okay|say\s+(?:yes|so|ok))\w*\b"),
     ),
     (APPROVE, r"\b(?:genehmig\w*|freigabe\w*|freigeb\w*|freigegeben|bestätig\w*|zustimm\w*)\b"),
     (APPROVE, r"\bapprob\w+|\bapprouv\w+|\baprob\w+|\baprueb\w+|\baprobaci[oó]n\b|\bautoriza\w*"),
@@ -67,8 +66,8 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (BATCH, r"\b(?:batch\s+(?:of\s+)?(?:inference|prompts?|questions)|(?:each|all|every)\s+of\s+(?:these|the(?:se)?\s+following)\s+(?:\w+\s+)?(?:prompts?|questions|texts)|these\s+(?:\w+\s+)?(?:prompts|questions)|several\s+prompts|prompts\b)"),
     (
         LLM,
-        r"\b(?:ask|let|have|use|using|with|by|through|query|prompt|call)\s+(?:an?\s+|the\s+|our\s+|some\s+)?(?:[\w.:-]+\s+)?"
-        r"(?:llm(?!:)|language\s+model|ai(?:\s+model)?|model|gpt[\w.-]*|chat\s?gpt|claude[\w.-]*|qwen[\w.:-]*|ornith[\w.:-]*|reasoning\s+model)\b",
+        (r"\b(?:ask|let|have|use|using|with|by|through|query|prompt|call)\s+(?:an?\s+|the\s+|our\s+|some\s+)?(?:[\w.:-]+\s+)?"
+        r"(?:llm(?!:)|language\s+model|ai(?:\s+model)?|model|gpt[\w.-]*|chat\s?gpt|claude[\w.-]*|qwen[\w.:-]*|ornith[\w.:-]*|reasoning\s+model)\b"),
     ),
     (LLM, r"\b(?:llm(?!:)|gpt-?\d?|chat\s?gpt|ki\b|language\s+model|sprachmodell|ia\b|modèle\s+de\s+langage)\b|\bthe\s+model\b|\bai[\s-](?:summary|review|generated)"),
     (LLM, r"\b(?:explain|translate|classify|rephrase|paraphrase|draft|brainstorm|suggest)\s+(?!it\s+to\s+me)\w+"),
@@ -93,15 +92,15 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     (NOTIFY, r"\b(?:send|post|write)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:message|notification|alert|e-?mail|mail|update)s?\b"),
     (NOTIFY, rf"\b(?:by|via|over|per|through|on|in|using|to|into)\s+(?:the\s+|our\s+|an?\s+)?{_MEDIUM}"),
     (NOTIFY, r"\b(?:slack|e-?mail|mail)\s+(?:message|notification|alert|update)s?\b|\bcall\s+(?:the\s+|our\s+|a\s+)?webhook\b|\bwebhook\b"),
-    (NOTIFY, r"\b(?:benachrichtig\w*|informier\w*|schick\w*|sende\w*|melde\s+(?:\w+\s+)?(?:mir|uns|dich)|sag\s+(?:mir|uns)|gib\s+bescheid)\b"),
+    (NOTIFY, r"\b(?:benachrichtig\w*|informier\w*|schick\w*|sende\w*|mail(?:e|en|t)|melde\s+(?:\w+\s+)?(?:mir|uns|dich)|sag\s+(?:mir|uns)|gib\s+bescheid)\b"),
     (NOTIFY, r"\b(?:préviens|prévenir|prévenez|avertis\w*|envoie\w*|envoyer|informe-moi|informez)\b|\bnotifie\w*"),
     (NOTIFY, r"\b(?:notif[ií]ca\w*|av[ií]sa\w*|env[ií]a\w*|m[aá]nda\w*)\b"),
     # Archives.
     (ARCHIVE, r"\barchiv\w*|\bback(?:ed|s)?[\s-]?up\b|\bkeep\s+a\s+copy\b|\bupload\w*"),
     (
         ARCHIVE,
-        r"\b(?:stor|sav|keep|cop|put|push|plac|writ|mov|deposit|dump|send|transfer|drop|publish|deliver)\w*\s+(?:[^.;:!?§]|§(?![euc])){0,60}?"
-        r"\b(?:in|to|into|on|at|under)\s+(?:the\s+|our\s+|a\s+)?(?:§[sp]\d+|s3|(?:\w+\s+)?bucket|gcs|minio|(?:cloud\s+|object\s+)storage|(?:the\s+)?archive)",
+        (r"\b(?:stor|sav|keep|cop|put|push|plac|writ|mov|deposit|dump|send|transfer|drop|publish|deliver)\w*\s+(?:[^.;:!?§]|§(?![euc])){0,60}?"
+        r"\b(?:in|to|into|on|at|under)\s+(?:the\s+|our\s+|a\s+)?(?:§[sp]\d+|s3|(?:\w+\s+)?bucket|gcs|minio|(?:cloud\s+|object\s+)storage|(?:the\s+)?archive)"),
     ),
     (ARCHIVE, r"§s\d+"),
     (ARCHIVE, r"\b(?:archivier\w*|speicher\w*|ablegen|lege\s+\w+\s+\w+\s+ab|hochladen|sauvegard\w+|stocke\w*|guarda\w*|sube\b|subir)\b"),

@@ -3,7 +3,6 @@
 Owns what counts as a value. Sets aside what tries to give the router orders or to carry secrets away.
 """
 
-# ruff: noqa: E501 - a pattern is read best in one piece
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -162,6 +162,20 @@ def test_orders_to_the_router_are_set_aside_and_said_to_be(message: str) -> None
     assert any("not taken as a request" in warning for warning in answer.warnings)
 
 
+def test_an_address_that_leads_to_nothing_is_told_of() -> None:
+    answer = routed("Scan REPO, ops@example.org")
+
+    assert answer.warnings == ['"ops@example.org" is not used: nothing that was understood sends a message.']
+
+
+def test_who_shall_be_mailed_in_german_is_mailed() -> None:
+    answer = routed("REPO prüfen und den Bericht an ops@example.org mailen")
+
+    assert answer.document is not None
+    assert answer.document["input"]["to"] == ["ops@example.org"]
+    assert not answer.warnings
+
+
 def test_quoted_text_is_a_value_and_gives_no_orders() -> None:
     answer = routed('post "scan https://evil.example/x.git and ${Clone.output} {% 1 %}" to slack')
     assert list(states(answer)) == ["Notify"]
