@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.models import PromptVersion
-from agents.prompts import rendering, sandbox
+from agents.prompts import rendering
 from agents.prompts.sandbox import PromptError
 from workflows.admin import display
 from workflows.admin.scoping import ScopedAdmin, user_of
@@ -33,14 +33,16 @@ class PromptForm(PromptModelForm):
         fields = ("name", "source", "note")
         widgets = {"source": forms.Textarea(attrs={"rows": 30, "cols": 110, "class": "vLargeTextField"})}
 
-    def clean_source(self) -> str:
-        """Refuse what is no template."""
-        source: str = self.cleaned_data["source"]
-        try:
-            sandbox.check(source)
-        except PromptError as error:
-            raise forms.ValidationError(error.message) from None
-        return source
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse what is no template, and what cannot be rendered."""
+        given = super().clean()
+        name, source = self.cleaned_data.get("name"), self.cleaned_data.get("source")
+        if name and source:
+            try:
+                rendering.check(name, source)
+            except PromptError as error:
+                self.add_error("source", error.message)
+        return given
 
 
 @admin.register(PromptVersion)
@@ -95,7 +97,11 @@ class PromptVersionAdmin(ScopedAdmin):
         if chosen.count() != 1:
             self.message_user(request, "Choose one version", messages.ERROR)
             return
-        made = rendering.go_back(chosen[0], author=user_of(request))
+        try:
+            made = rendering.go_back(chosen[0], author=user_of(request))
+        except PromptError as error:
+            self.message_user(request, f"This text cannot be used any more: {error.message}", messages.ERROR)
+            return
         self.message_user(request, f"{made.name} is as in version {chosen[0].number} again: version {made.number}")
 
     @admin.action(description="Use the built-in text again", permissions=["add"])

@@ -15,6 +15,7 @@ from django.db.models import Max
 
 from agents.models import PromptVersion
 from agents.prompts import sandbox
+from agents.prompts.samples import SAMPLES
 from agents.prompts.sandbox import PromptError
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -51,14 +52,18 @@ def current(name: str) -> PromptVersion | None:
 
 
 def render(name: str, /, **values: Any) -> Rendered:
-    """Return the prompt with ``values`` in it (one query). Raises :class:`PromptError`.
+    """Return the prompt with ``values`` in it (one query). Raises :class:`PromptError` naming prompt and version.
 
     Values are data: what a repository, a person or a memory says in them is not read as a template.
     """
     given = builtin(name)
     version = current(name)
     source = version.source if version is not None else given
-    text = sandbox.render(source, values)
+    try:
+        text = sandbox.render(source, values)
+    except PromptError as error:
+        which = f"{name}, version {version.number}" if version is not None else f"{name}, as built in"
+        raise PromptError(f"{which}: {error.message}") from None
     return Rendered(
         text=text,
         name=name,
@@ -67,10 +72,17 @@ def render(name: str, /, **values: Any) -> Rendered:
     )
 
 
-def edit(name: str, source: str, *, author: User | None, note: str = "") -> PromptVersion:
-    """Make ``source`` the text in use; raises :class:`PromptError` for one that is no template, and writes nothing."""
+def check(name: str, source: str) -> None:
+    """Raise :class:`PromptError` if ``source`` could not be the text of the prompt: it is rendered with samples."""
     builtin(name)
     sandbox.check(source)
+    for values in SAMPLES[name]:
+        sandbox.render(source, dict(values))
+
+
+def edit(name: str, source: str, *, author: User | None, note: str = "") -> PromptVersion:
+    """Make ``source`` the text in use; raises :class:`PromptError` for one that :func:`check` refuses, unwritten."""
+    check(name, source)
     with transaction.atomic():
         with connection.cursor() as cursor:
             # Two who save at once get two numbers: the second waits for the lock, which goes with the transaction.

@@ -143,11 +143,13 @@ def render(source: str, values: dict[str, Any]) -> str:
                 raise PromptError(f"the prompt becomes longer than {MOST_TEXT:,} characters")
     except _Late:
         raise PromptError(f"the prompt takes longer than {MOST_SECONDS:g} s") from None
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, MemoryError, RecursionError) as error:
-        raise PromptError(f"the prompt cannot be rendered: {error}") from None
+    except PromptError:
+        raise
+    except Exception as error:  # noqa: BLE001 - filters raise what they like
+        raise PromptError(f"the prompt cannot be rendered: {str(error) or type(error).__name__}") from None
     finally:
         sys.settrace(before)
-    return "".join(pieces)
+    return "".join(pieces).encode("utf-8", "replace").decode()
 
 
 @functools.lru_cache(maxsize=200)  # by the text itself: an edited prompt is another one
@@ -165,5 +167,5 @@ def _compiled(source: str) -> Any:
         raise PromptError(f"line {error.lineno}: {error.message}") from None
     except TemplateError as error:
         raise PromptError(str(error.message)) from None
-    except RecursionError:
+    except (RecursionError, SyntaxError, MemoryError):  # the last two are Python's bounds for blocks within blocks
         raise PromptError("the prompt is nested too deeply") from None

@@ -72,7 +72,7 @@ def ask_model(
     """Return what a model makes of ``sentence``; ``words`` is what its words alone say, which the model cannot undo.
 
     At most two corrective questions are asked: one by the client for what does not fit the schema, one here. Raises
-    ``agents.llm.LLMError`` if there is no usable answer.
+    ``agents.llm.LLMError`` if there is no usable answer, and ``PromptError`` if the prompt cannot be rendered.
     """
     public = {name: activity for name, activity in activities.items() if not activity.internal}
     system = rendering.render("router/system.j2")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents import llm
+from agents.prompts.sandbox import PromptError
 from agents.router.asking import Asked, ask_model
 from agents.router.building import Built, build
 from agents.router.intent import Note, Question
@@ -106,6 +107,9 @@ def route(
         except llm.LLMError as error:
             reason = f"The model gave no answer that can be used: {error.message}"
             log.warning("the router falls back: %s", error.message)
+        except PromptError as error:
+            reason = f"The prompt for the model cannot be used: {error.message}"
+            log.error("the router falls back until the prompt is mended in the admin: %s", error.message)
     return _answer(build(words, known), "fallback", reason)
 
 

@@ -11,7 +11,7 @@ from workflows.models import AuditRecord, Customer
 pytestmark = pytest.mark.django_db
 
 
-def test_a_price_that_is_set_raised_and_deleted_leaves_three_records():
+def test_a_price_that_is_set_raised_and_deleted_leaves_three_records() -> None:
     price = Price.objects.create(
         model="big", kind="prompt", amount=Decimal("2.5"), effective_from=datetime(2026, 1, 1, tzinfo=UTC)
     )
@@ -29,7 +29,7 @@ def test_a_price_that_is_set_raised_and_deleted_leaves_three_records():
     assert deleted.action == "llm_price.deleted"
 
 
-def test_a_budget_is_told_of_in_its_customers_trail():
+def test_a_budget_is_told_of_in_its_customers_trail() -> None:
     customer = Customer.objects.create(name="Spender", slug="spender")
     budget = Budget.objects.create(customer=customer, hard_limit=Decimal(10))
 
@@ -38,7 +38,7 @@ def test_a_budget_is_told_of_in_its_customers_trail():
     assert (record.customer_id, record.action, record.target_id) == (customer.pk, "llm_budget.created", str(budget.pk))
 
 
-def test_a_new_version_of_a_prompt_is_told_of_without_its_text():
+def test_a_new_version_of_a_prompt_is_told_of_without_its_text() -> None:
     PromptVersion.objects.create(name="router/system.j2", number=1, source="the whole text", note="shorter")
 
     record = AuditRecord.objects.get(target_kind="prompt")

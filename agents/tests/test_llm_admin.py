@@ -105,6 +105,8 @@ def test_saving_a_prompt_makes_a_version_and_earlier_ones_come_back() -> None:
     wrong = client.post("/admin/agents/promptversion/add/", {**form, "source": "{% if %}"})
     assert wrong.status_code == 200
     assert "line 1" in wrong.content.decode()
+    endless = client.post("/admin/agents/promptversion/add/", {**form, "source": "{{ 'a'*10**9 }}"})
+    assert (endless.status_code, "a repetition is too long" in endless.content.decode()) == (200, True)
     for source in ("first text", "second text"):
         assert client.post("/admin/agents/promptversion/add/", {**form, "source": source}).status_code == 302
     first, second = PromptVersion.objects.order_by("number")
@@ -119,3 +121,11 @@ def test_saving_a_prompt_makes_a_version_and_earlier_ones_come_back() -> None:
     client.post("/admin/agents/promptversion/", {"action": "use_builtin", "_selected_action": [str(first.pk)]})
     assert "CloneRepoActivity comes first" in rendering.render("router/system.j2").text
     assert client.get("/admin/agents/promptversion/add/?from=nonsense").status_code == 200
+
+
+def test_an_earlier_text_that_cannot_be_rendered_does_not_come_back() -> None:
+    old = PromptVersion.objects.create(name="router/system.j2", number=1, source="{{ 'a'*10**9 }}")
+    again = {"action": "use_again", "_selected_action": [str(old.pk)]}
+    answer = root().post("/admin/agents/promptversion/", again, follow=True)
+    assert "This text cannot be used any more: the prompt cannot be rendered" in answer.content.decode()
+    assert PromptVersion.objects.count() == 1

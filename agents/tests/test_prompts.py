@@ -10,6 +10,7 @@ from agents import llm
 from agents.demo_llm.server import DemoServer
 from agents.models import Exchange, PromptVersion
 from agents.prompts import rendering, sandbox
+from agents.prompts.samples import SAMPLES
 from agents.prompts.sandbox import PromptError
 
 SYSTEM = "router/system.j2"
@@ -25,7 +26,8 @@ def request(**more: Any) -> dict[str, Any]:
 def test_every_built_in_prompt_is_a_template() -> None:
     assert {SYSTEM, REQUEST} <= set(rendering.builtin_names())
     for name in rendering.builtin_names():
-        sandbox.check(rendering.builtin(name))
+        rendering.check(name, rendering.builtin(name))
+    assert set(SAMPLES) == set(rendering.builtin_names())
     assert rendering.render(SYSTEM).number == 0
 
 
@@ -47,6 +49,13 @@ def test_a_value_that_is_missing_is_an_error() -> None:
         PromptError, match=r"there is no prompt called 'router/other.j2'; there are .*router/request.j2"
     ):
         rendering.render("router/other.j2")
+
+
+@pytest.mark.django_db
+def test_what_a_prompt_may_be_given_and_may_not_is_tried_before_it_is_stored() -> None:
+    with pytest.raises(PromptError, match="None"):
+        rendering.edit(REQUEST, "{{ context + message }}", author=None)  # good only where there is a context
+    rendering.edit(REQUEST, "{{ message }}{% if context %}{{ context + message }}{% endif %}", author=None)
 
 
 @pytest.mark.django_db
@@ -87,6 +96,9 @@ def test_the_version_that_was_used_is_on_record(model: DemoServer) -> None:
         ("a\n{{ 'a' ~ 'b' }}", "line 2: ~ cannot be used"),
         ("{{ 1 | lipsum }}", "lipsum"),
         ("x" * 20_001, "longer than 20,000"),
+        ("{{ 'a'*10**9 }}", "a repetition is too long"),
+        ("{{ nobody_gives_this }}", "'nobody_gives_this' is undefined"),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "longer than 2 s"),
     ],
 )
 @pytest.mark.django_db
@@ -112,6 +124,10 @@ def test_what_is_no_prompt_is_not_stored(source: str, words: str) -> None:
         "{% set x = 'aaaaaaaaaa'.replace('a', 'a' * 40000) %}{% set y = x.replace('a', x) %}",
         "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
         "{{ namespace(x=1) }}",
+        "{% for a in range(2) %}" * 25 + "{% endfor %}" * 25,
+        "{% if 1 %}" * 150 + "{% endif %}" * 150,
+        "{{ [1]|dictsort }}",
+        "{{ 'a'|truncate(1, leeway='x') }}",
     ],
 )
 def test_what_would_break_out_or_grow_without_bound_is_stopped(source: str) -> None:

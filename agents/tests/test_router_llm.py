@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.demo_llm.server import DemoServer
-from agents.models import Exchange
+from agents.models import Exchange, PromptVersion
 from agents.router.routing import Route, route
 from workflows.tests.people import customer
 from workflows.tests.pumping import Engine
@@ -119,6 +119,18 @@ def test_a_model_that_gives_no_answer_is_done_without_and_it_is_told_why(model: 
     answer = route(f"scan {REPO} daily")
     assert answer.source == "fallback"
     assert answer.reason.startswith("The model gave no answer that can be used: ")
+    assert answer.cron_spec is not None
+
+
+def test_a_prompt_that_fails_at_use_is_done_without_and_it_is_told_why(model: DemoServer) -> None:
+    # As a text that was saved before it was tried, or with values that no sample has.
+    PromptVersion.objects.create(name="router/system.j2", number=1, source="{{ 'a'*10**9 }}")
+    answer = route(f"scan {REPO} daily")
+    assert (answer.source, len(model.seen)) == ("fallback", 0)
+    assert answer.reason == (
+        "The prompt for the model cannot be used: router/system.j2, version 1: the prompt cannot be rendered: "
+        "a repetition is too long"
+    )
     assert answer.cron_spec is not None
 
 
