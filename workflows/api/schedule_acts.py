@@ -6,7 +6,6 @@ somebody may act at all is for the caller (``workflows.access``).
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ from workflows.api.schedule_bodies import (
 from workflows.api.timestamps import rfc3339
 from workflows.models import Customer, Execution, Schedule, ScheduleRun
 from workflows.schedules import changes
-from workflows.schedules.cron import CronError, next_runs, parse_cron
+from workflows.schedules.cron import CronError, next_runs, parse_cron, start_of_search
 from workflows.schedules.firing import database_now
 from workflows.schedules.readings import reading_of
 from workflows.schedules.settings import DEFAULTS, Refused, with_spec_settings
@@ -139,8 +138,7 @@ def preview(sent: Any) -> Body:
         problems["schedule"] = str(error)
     if problems:
         return {"valid": False, "problems": problems}
-    first = now if start is None else max(now, start - timedelta(microseconds=1))
-    runs = next_runs(cron, body["timezone"], after=first, anchor=start or now)
+    runs = next_runs(cron, body["timezone"], after=start_of_search(now, start), anchor=start or now)
     if not runs:
         return {"valid": False, "problems": {"schedule": f'"{cron.text}" never runs within the next 5 years'}}
     if end is not None and runs[0] >= end:

@@ -16,10 +16,10 @@ from workflows.errors import WorkflowError
 from workflows.models import Customer, Execution, RunOutcome, RunTrigger, Schedule
 from workflows.prepared_queries import prepared_cursor
 from workflows.schedules import tallies
-from workflows.schedules.cron import parse_cron
+from workflows.schedules.cron import EPOCH, parse_cron
 from workflows.schedules.deciding import Decision
 from workflows.schedules.firing import database_now, execution_for, hold_workflows, record_runs
-from workflows.schedules.settings import TIMING, apply
+from workflows.schedules.settings import TIMING, Refused, apply
 from workflows.schedules.targets import NoTarget, target_of
 from workflows.schedules.timing import plan
 from workflows.schedules.zones import zone_of
@@ -157,15 +157,13 @@ def backfill_schedule(
 
     Instants that ran already, or are queued, are left out. They start one after the other, the oldest first, or all at
     once where runs may overlap; also while the schedule is paused. Raises :class:`ScheduleNotFound`, and
-    :class:`NotPossible` for a range that is not in the past, holds no instant, or more than a thousand.
+    ``workflows.schedules.settings.Refused`` for a range that ends before it starts or is not in the past, and
+    :class:`NotPossible` for one in which the schedule has no instant, or more than a thousand.
     """
     with transaction.atomic():
         schedule = _locked(pk, customer)
         now = database_now()
-        if start >= end:
-            raise NotPossible("the range ends before it starts")
-        if end > now:
-            raise NotPossible("the range must lie in the past: what is to come runs by itself")
+        _check_range(start, end, now)
         instants = list(islice(_instants(schedule, start, end), MOST_BACKFILLED + 1))
         if len(instants) > MOST_BACKFILLED:
             raise NotPossible(
@@ -181,6 +179,15 @@ def backfill_schedule(
         new = sorted(due for _, due in written)
         _audit(schedule, "backfilled", by, start=start.isoformat(), end=end.isoformat(), runs=len(new))
     return schedule, new
+
+
+def _check_range(start: datetime, end: datetime, now: datetime) -> None:
+    if start < EPOCH:
+        raise Refused({"start": f"this must not be before {EPOCH:%Y-%m-%dT%H:%M:%SZ}"})
+    if start >= end:
+        raise Refused({"end": "this must be after start"})
+    if end > now:
+        raise Refused({"end": "this must not be later than now: what is to come runs by itself"})
 
 
 def _instants(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:

@@ -132,12 +132,7 @@ class Cron:
         """
         moment = moment.astimezone(UTC)
         if self.every is not None:
-            start = max((moment - anchor) // self.every + 1, 0)
-            for number in count(start):
-                try:
-                    yield anchor + number * self.every
-                except OverflowError:
-                    return
+            yield from _by_interval(self.every, moment, zone, anchor)
         elif self.counts_hours:
             yield from _by_elapsed_time(self.fields, moment, zone)
         else:
@@ -217,6 +212,21 @@ def check_runs(cron: Cron, zone_name: str, *, after: datetime) -> None:
         raise CronError(f'"{cron.text}" never runs within the next 5 years', "day-of-month")
 
 
+def start_of_search(now: datetime, start: datetime | None) -> datetime:
+    """Return the moment after which the runs of what begins at ``start`` are looked for: ``now``, or just before it."""
+    return now if start is None or start <= now else start - start.resolution
+
+
+def _by_interval(every: timedelta, moment: datetime, zone: ZoneInfo, anchor: datetime) -> Iterator[datetime]:
+    for number in count(max((moment - anchor) // every + 1, 0)):
+        try:
+            instant = anchor + number * every
+            wall_time(instant, zone)
+        except OverflowError:  # clocks there cannot show it
+            return
+        yield instant
+
+
 def _by_the_wall(fields: str, moment: datetime, zone: ZoneInfo) -> Iterator[datetime]:
     last = moment
     try:
@@ -231,7 +241,10 @@ def _by_the_wall(fields: str, moment: datetime, zone: ZoneInfo) -> Iterator[date
 
 def _by_elapsed_time(fields: str, moment: datetime, zone: ZoneInfo) -> Iterator[datetime]:
     """Between two changes of the clocks local time runs evenly; at a change, start again from what they show then."""
-    start, wall = moment, wall_time(moment, zone)
+    try:
+        start, wall = moment, wall_time(moment, zone)
+    except OverflowError:
+        return
     while True:
         try:
             change = None

@@ -11,7 +11,7 @@ from uuid import UUID
 from workflows import secrets
 from workflows.engine.json_text import dumps
 from workflows.models import Overlap, Schedule, Workflow, WorkflowStatus, WorkflowVersion
-from workflows.schedules.cron import CronError, next_runs, parse_cron
+from workflows.schedules.cron import CronError, next_runs, parse_cron, start_of_search
 from workflows.schedules.zones import UnknownZone, zone_of
 from workflows.sent_specs import SpecNotValid, judge_cron_spec, judge_spec
 from workflows.spec.cron_schema import SCHEDULE_KEYS, flow_of, is_cron_document
@@ -203,7 +203,7 @@ def _moment(value: Any) -> datetime:
 
 def _check_runs(schedule: Schedule, now: datetime) -> None:
     """Refuse what never runs: by its cron text, or within its bounds."""
-    start = now if schedule.starts_at is None else max(now, schedule.starts_at - timedelta(microseconds=1))
+    start = start_of_search(now, schedule.starts_at)
     runs = next_runs(parse_cron(schedule.cron), schedule.zone, after=start, most=1, anchor=schedule.anchor)
     if not runs:
         raise Refused({"schedule": f'"{schedule.cron}" never runs within the next 5 years'})

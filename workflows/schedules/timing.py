@@ -4,14 +4,14 @@ Owns arithmetic on one schedule; reads no clock and no database.
 """
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from workflows.models import Schedule
-from workflows.schedules.cron import parse_cron
+from workflows.schedules.cron import parse_cron, start_of_search
 from workflows.schedules.zones import zone_of
 
-_LEAST: Final = timedelta(microseconds=1)
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def due_after(schedule: Schedule, moment: datetime) -> datetime | None:
@@ -21,9 +21,8 @@ def due_after(schedule: Schedule, moment: datetime) -> datetime | None:
     """
     if schedule.max_runs is not None and schedule.runs >= schedule.max_runs:
         return None
-    if schedule.starts_at is not None and moment < schedule.starts_at:
-        moment = schedule.starts_at - _LEAST
-    due = parse_cron(schedule.cron).next_after(moment, zone_of(schedule.zone), schedule.anchor)
+    after = start_of_search(moment, schedule.starts_at)
+    due = parse_cron(schedule.cron).next_after(after, zone_of(schedule.zone), schedule.anchor)
     return None if due is None or (schedule.ends_at is not None and due >= schedule.ends_at) else due
 
 
@@ -32,7 +31,8 @@ def fires_at(schedule: Schedule, due: datetime) -> datetime:
     if not schedule.jitter:
         return due
     digest = hashlib.sha256(f"{schedule.pk}:{int(due.timestamp())}".encode()).digest()
-    return due + schedule.jitter * (int.from_bytes(digest[:6]) / 2**48)
+    jitter = schedule.jitter * (int.from_bytes(digest[:6]) / 2**48)
+    return due + min(jitter, LATEST - due)
 
 
 def plan(schedule: Schedule, now: datetime) -> None:

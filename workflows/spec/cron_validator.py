@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from workflows.schedules.cron import Cron, CronError, next_runs, parse_cron
+from workflows.schedules.cron import Cron, CronError, next_runs, parse_cron, start_of_search
 from workflows.schedules.readings import reading_of
 from workflows.schedules.zones import UnknownZone, zone_names, zone_of
 from workflows.spec.activity_rules import ActivityInfo
@@ -110,8 +110,7 @@ def _check_schedule(raw: dict[str, Any], now: datetime, findings: Findings) -> t
         return None, []
     if zone is None:
         return cron, []
-    first = max(now, start - timedelta(seconds=1)) if start is not None else now
-    runs = next_runs(cron, zone, after=first, anchor=start or now)
+    runs = next_runs(cron, zone, after=start_of_search(now, start), anchor=start or now)
     if not runs:
         findings.add("schedule", "never-runs", f"{shown(cron.text)} never runs within the next 5 years")
     elif end is not None and runs[0] >= end:

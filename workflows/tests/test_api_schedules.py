@@ -227,22 +227,47 @@ def test_what_was_skipped_can_be_backfilled() -> None:
 
 
 @pytest.mark.parametrize(
-    "start, end, word",
+    "start, end, code, word",
     [
-        (2, 1, "ends before it starts"),
-        (-2, 5, "must lie in the past"),
-        (-10_000, -1, "more than 1,000 runs"),
-        (-0.5, -0.4, "never due"),
+        (2, 1, 400, "end: this must be after start"),
+        (-2, -2, 400, "end: this must be after start"),
+        (-2, 5, 400, "end: this must not be later than now"),
+        (-1_000_000, -1, 400, "start: this must not be before 1970"),
+        (-10_000, -1, 409, "more than 1,000 runs"),
+        (-0.5, -0.4, 409, "never due"),
     ],
 )
-def test_a_range_that_makes_no_sense_is_refused(start: float, end: float, word: str) -> None:
+def test_a_range_that_makes_no_sense_is_refused(start: float, end: float, code: int, word: str) -> None:
     caller = client()
     body = made(caller, schedule="@every 1h")
     now = database_now()
     given = {"start": (now + timedelta(hours=start)).isoformat(), "end": (now + timedelta(hours=end)).isoformat()}
     answer = caller.post(f"/schedules/{body['id']}/backfill", given, format="json")
-    assert answer.status_code == 409, answer.content
+    assert answer.status_code == code, answer.content
     assert word in answer.json()["error"]
+
+
+@pytest.mark.parametrize("start", ["0001-01-01T00:00:00Z", "9999-12-30T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+@pytest.mark.parametrize("text", ["0 2 * * *", "* * * * *", "@every 1h"])
+def test_the_first_and_the_last_moments_that_there_are_make_a_schedule_or_a_sentence(start: str, text: str) -> None:
+    caller = client()
+    caller.raise_request_exception = False
+    sent = {**WEEKDAYS, "spec": ECHO, "jitter": "1h"}
+    whole = made(caller)
+    for zone in ("UTC", "Asia/Tokyo", "America/New_York"):
+        timing = {"schedule": text, "timezone": zone, "startAt": start, "endAt": None}
+        preview = post(caller, "/schedules/preview", timing)
+        answers = [
+            caller.post("/schedules", {**sent, **timing}, format="json"),
+            caller.patch(f"/schedules/{whole['id']}", timing, format="json"),
+        ]
+        codes = [201, 200] if preview["valid"] else [400, 400]
+        assert [answer.status_code for answer in answers] == codes, (zone, preview)
+        if preview["valid"]:
+            assert answers[0].json()["nextRuns"] == preview["nextRuns"] or text.startswith("@") or "0001" in start
+    given = {"start": "0001-01-01T00:00:00Z", "end": "0001-01-01T01:00:00Z"}
+    answer = caller.post(f"/schedules/{whole['id']}/backfill", given, format="json")
+    assert answer.status_code == 400, answer.content
 
 
 def test_the_history_is_filtered_and_paged() -> None:
