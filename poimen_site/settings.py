@@ -354,6 +354,8 @@ if REST_FRAMEWORK["NUM_PROXIES"]:
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
+LOG_LEVEL = env.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), default="info").upper()
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -368,11 +370,13 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
     # What these say about themselves at INFO is noise beside what the work has to say; httpcore even tells headers.
-    "loggers": {name: {"level": "WARNING"} for name in ("django-q", "daphne", "httpx", "httpcore")}
+    "loggers": {
+        name: {"level": LOG_LEVEL if LOG_LEVEL == "ERROR" else "WARNING"}
+        for name in ("django-q", "daphne", "httpx", "httpcore")
+    }
     # 4xx are in the line that each request leaves (poimen_site.middleware.RequestLogMiddleware).
-    | {name: {"level": "ERROR"} for name in ("psycopg.pool", "django.request")},
-    "root": {
-        "handlers": ["console"],
-        "level": env.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), default="info").upper(),
-    },
+    | {name: {"level": "ERROR"} for name in ("psycopg.pool", "django.request")}
+    | {name: {"level": LOG_LEVEL} for name in ("agents", "canvas", "memory", "poimen", "poimen_site", "workflows")},
+    # At DEBUG libraries tell whole requests, with headers, signatures and ids of keys: none of them does so here.
+    "root": {"handlers": ["console"], "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL},
 }

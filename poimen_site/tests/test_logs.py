@@ -2,11 +2,14 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 
 from poimen_site.observability.logs import LineFormatter
 from workflows.activities.context import Identity
@@ -111,3 +114,20 @@ def test_masking_a_large_text_is_bounded() -> None:
     began = time.process_time()
     assert len(masked(nasty)) < 120_000
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("level, library, own", [("debug", 20, 10), ("info", 20, 20), ("error", 40, 40)])
+def test_libraries_tell_no_requests_even_where_everything_else_is_told(level: str, library: int, own: int) -> None:
+    """At DEBUG botocore writes the id of the access key and the signature of each request."""
+    names = ("botocore.auth", "boto3", "urllib3.connectionpool", "google.auth", "httpx", "httpcore", "workflows.engine")
+    asked = (
+        "import json, logging, django; django.setup(); "
+        f"print(json.dumps([logging.getLogger(name).getEffectiveLevel() for name in {names}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=settings.BASE_DIR, env=os.environ | {"LOG_LEVEL": level},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    *others, ours = json.loads(done.stdout)
+    assert ours == own
+    assert min(others) == library
