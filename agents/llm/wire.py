@@ -173,13 +173,25 @@ async def _read(response: httpx.Response, on_text: Callable[[str], None] | None)
     body = b"".join([chunk async for chunk in _bounded(response)])
     try:
         value = storable.loads(body)
-    except ValueError:
-        kind = response.headers.get("content-type", "no type").partition(";")[0][:60]
-        raise LLMResponseError(f"the language model's server did not answer with JSON, but with {kind}") from None
+    except ValueError as error:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip()[:60]
+        what = _instead(kind, body, error)
+        raise LLMResponseError(f"the language model's server did not answer with JSON{what}") from None
     answer = _answer(value)
     if on_text is not None and answer.text:
         on_text(answer.text)
     return answer
+
+
+def _instead(kind: str, body: bytes, error: ValueError) -> str:
+    """Say what there is in place of JSON, without a word of it."""
+    if not body.strip():
+        return ": the answer is empty"
+    if kind and "json" not in kind.lower():
+        return f", but with {kind}"
+    if isinstance(error, json.JSONDecodeError):
+        return f": {error.msg[:1].lower()}{error.msg[1:]} (line {error.lineno}, column {error.colno})"
+    return f": {error}"[:150]
 
 
 async def _bounded(response: httpx.Response) -> AsyncIterator[bytes]:
