@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from workflows import secrets
 from workflows.activities.registry import registry
+from workflows.activities.shapes import told
 from workflows.address_passwords import MASK
 from workflows.models import MetricTally, Plugin
 
@@ -114,8 +115,7 @@ def check_config(slug: str, config: Any) -> None:
             try:
                 activity.config_model.model_validate(config)
             except ValidationError as error:
-                wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'config'}: {e['msg']}" for e in error.errors())
-                raise WrongConfig(wrong) from None
+                raise WrongConfig(told(error, "config")) from None
 
 
 def config_of(row: Plugin) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 
 from agents.router import phrases
 from agents.router.intent import Intent, Question
 from agents.router.steps import Step
 from workflows.activities.registry import Activity
+from workflows.activities.shapes import told
 
 # Inputs by the output that feeds them: an activity and its field, or the whole of it.
 _FED_BY: dict[str, tuple[str, str]] = {
@@ -134,8 +136,8 @@ def _is_taken(activity: Activity, name: str, value: Any, inputs: Inputs) -> bool
             activity.input_model.__pydantic_validator__.validate_assignment(
                 activity.input_model.model_construct(), _field_name(activity, name), value
             )
-        except ValueError as error:
-            reason = str(error).splitlines()[2].strip() if len(str(error).splitlines()) > 2 else str(error)
+        except ValidationError as error:
+            reason = told(error, name).partition(": ")[2]
             inputs.warnings.append(f"{name} of {activity.name} cannot be what was said ({reason}); it is left out.")
             return False
         return True

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from workflows.activities.context import ActivityContext, Suspended
 from workflows.activities.plugin_packages import SLUG, PluginPackage, described, is_address, parse_address
+from workflows.activities.shapes import told
 from workflows.errors import InvalidInput, PermanentError
 from workflows.spec.durations import format_duration, parse_duration
 from workflows.spec.secret_handles import SecretUse, uses_in
@@ -86,8 +87,7 @@ class Activity:
         try:
             return self.input_model.model_validate(parameters)
         except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'input'}: {e['msg']}" for e in error.errors())
-            raise InvalidInput(f"{self.name} cannot take this input: {problems}") from None
+            raise InvalidInput(f"{self.name} cannot take this input: {told(error, 'input')}") from None
 
     def dump_output(self, output: Any) -> Any:
         """Return what the function gave back as plain JSON data; :class:`Suspended` passes through."""
@@ -98,7 +98,10 @@ class Activity:
         try:
             model = self.output_model.model_validate(output)
         except ValidationError as error:
-            raise PermanentError(f"{self.name} returned something else than its output schema says: {error}") from None
+            problems = told(error, "output")
+            raise PermanentError(
+                f"{self.name} returned something else than its output schema says: {problems}"
+            ) from None
         return _without_absent(model)
 
 

@@ -5,8 +5,9 @@ Keys that an input does not know are ignored: a workflow may pass more than one 
 
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from workflows.spec.activity_rules import MOST_KEY
 from workflows.spec.secret_handles import USE_KEY
@@ -20,6 +21,19 @@ KEEPS_HANDLES: Final[dict[str, Any]] = {USE_KEY: "handle"}
 def counts_at_most(number: float) -> dict[str, Any]:
     """Return what a field's ``json_schema_extra`` says where larger numbers count as ``number``; it is not enforced."""
     return {MOST_KEY: number}
+
+
+def told(error: ValidationError, whole: str) -> str:
+    """Return what is wrong with each field, ``name: sentence; name: sentence``; ``whole`` stands for the object itself.
+
+    A check of our own is quoted as it stands, without the words pydantic puts before it.
+    """
+    return "; ".join(f"{'.'.join(map(str, detail['loc'])) or whole}: {_sentence(detail)}" for detail in error.errors())
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    own = detail.get("ctx", {}).get("error")
+    return str(own) if isinstance(own, Exception) else detail["msg"]
 
 
 class Fields(BaseModel):

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from workflows import secrets
 from workflows.activities.registry import Activity
+from workflows.activities.shapes import told
 from workflows.engine.store import Store
 from workflows.errors import PermanentError, WorkflowError
 from workflows.secret_texts import masked
@@ -47,8 +48,8 @@ def configuration(store: Store, activity: Activity) -> tuple[Mapping[str, Any], 
     try:
         whole = activity.config_model.model_validate(config).model_dump(mode="json", by_alias=True)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'config'}: {e['msg']}" for e in error.errors())
-        raise PluginNotConfigured(f"the plugin {activity.plugin!r} needs to be set up: {wrong}") from None
+        problems = told(error, "config")
+        raise PluginNotConfigured(f"the plugin {activity.plugin!r} needs to be set up: {problems}") from None
     return whole, secrets.secret_texts_in(whole)
 
 

@@ -211,6 +211,8 @@ def test_an_unknown_activity_and_a_wrong_input_are_named() -> None:
     assert unknown.value.name == "UnknownActivity"
     with pytest.raises(InvalidInput, match=r"HttpRequestActivity cannot take this input: url: Field required"):
         registry.get("HttpRequestActivity").parse_input({"method": "GET"})
+    with pytest.raises(InvalidInput, match=r"input: branch: this is not a name that a branch or tag can have$"):
+        registry.get("CloneRepoActivity").parse_input({"repo": "https://git.example.org/a.git", "branch": "--x"})
 
 
 def test_a_package_that_cannot_be_loaded_does_not_take_the_others_down(
