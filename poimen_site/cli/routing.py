@@ -3,6 +3,7 @@
 Refuses to invent: what is missing is asked for, and the exit code is 1 until it is told.
 """
 
+import argparse
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -19,12 +20,17 @@ def add_verbs(verbs: Verbs) -> None:
     """Declare it."""
     route = verbs.add("route", "Turn a sentence into a spec, for review.", _route)
     route.add_argument("message", help="what should happen, and how often")
-    route.add_argument(
-        "-c", "--context", metavar="KEY=VALUE", type=pair, action="append", default=[],
-        help="a value by name: the answer to a question. May be repeated",
-    )  # fmt: skip
+    add_context(route)
     route.add_argument("--offline", action="store_true", help="ask no language model")
     route.add_argument("--save", action="store_true", help="save its drawing as a workflow, a draft")
+
+
+def add_context(parser: argparse.ArgumentParser) -> None:
+    """Declare how the questions about a sentence are answered."""
+    parser.add_argument(
+        "-c", "--context", metavar="KEY=VALUE", type=pair, action="append", default=[],
+        help="a value by name: the answer to a question about the sentence. May be repeated",
+    )  # fmt: skip
 
 
 def explain(session: Session, body: Mapping[str, Any]) -> None:

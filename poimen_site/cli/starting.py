@@ -39,6 +39,8 @@ def start(session: Session, options: Mapping[str, Any]) -> int:
         return _health(session)
     if options["cron"] and options["spec"] is None:
         raise usage("--cron says how to read --spec FILE; give that too")
+    if options["context"] and (options["route"] is None or options["spec"] is not None):
+        raise usage("--context answers what --route SENTENCE asks; give that, without --spec")
     if options["spec"] is not None:
         return _spec(session, options)
     if options["route"] is not None:
@@ -67,7 +69,10 @@ def _spec(session: Session, options: Mapping[str, Any]) -> int:
 
 
 def _route(session: Session, options: Mapping[str, Any]) -> int:
-    body, _ = routed(session.access(Role.EDITOR), {"message": options["route"], "dryRun": True})
+    # Whom the start needs is asked first: the only operator is not passed over for several editors.
+    access = session.access(Role.EDITOR if options["dry_run"] else Role.OPERATOR)
+    sent = {"message": options["route"], "context": dict(options["context"]) or None, "dryRun": True}
+    body, _ = routed(access, sent)
     if not session.is_json:
         explain(session, body)
     document = document_of(body)

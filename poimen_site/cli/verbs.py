@@ -4,6 +4,7 @@ Refuses to know what any of them does.
 """
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,6 +30,11 @@ class Verbs:
         """Declare a verb that has verbs of its own."""
         parser: argparse.ArgumentParser = self._subparsers.add_parser(name, help=help, description=help)
         return Verbs(parser, dest=f"{name}_verb")
+
+
+def name_after_script(parser: argparse.ArgumentParser) -> None:
+    """Let help and usage show the script that was called (``bin/poimen``), if it was one, before verbs are declared."""
+    parser.prog = os.environ.get("POIMEN_CALLED_AS") or parser.prog
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

@@ -78,6 +78,7 @@ def test_a_dry_run_prints_the_spec_and_needs_no_database(tmp_path: Path) -> None
         (["--repo", "/srv/a"], 2, "--repo and --remote are needed, both"),
         (["--repo", "/srv/a", "--remote", "https://example.org/a.git"], 1, "not part of this version"),
         (["--cron"], 2, "--spec FILE"),
+        (["-c", "repo=/srv/a"], 2, "--route SENTENCE"),
         (["--spec", "/nowhere.json"], 2, "cannot be read"),
     ],
 )
@@ -134,5 +135,10 @@ def test_a_sentence_is_routed_and_run(tmp_path: Path) -> None:
     assert Schedule.objects.get().cron == "0 2 * * *"
     asked = starter("--route", "scan the repository for security problems")
     assert (asked.code, "more has to be known" in asked.err) == (1, True)
+    assert "Answer with -c repo=" in asked.err
+    told = starter(
+        "--route", "scan the repository for security problems", "-c", "repo=https://example.org/web.git", "--dry-run"
+    )
+    assert told.json["input"]["repo"] == "https://example.org/web.git", told.err
     both = starter("--route", "nonsense", "--spec", written(tmp_path / "add.json", ADD), "--dry-run")
     assert both.json == ADD  # --spec wins

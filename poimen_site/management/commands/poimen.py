@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from poimen_site.cli import approvals, executions, logs, routing, schedules
 from poimen_site.cli.running import exit_code_of
 from poimen_site.cli.session import Session
-from poimen_site.cli.verbs import Verbs
+from poimen_site.cli.verbs import Verbs, name_after_script
 
 
 class Command(BaseCommand):
@@ -24,6 +24,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the verbs."""
+        name_after_script(parser)
         verbs = Verbs(parser)
         for module in (executions, logs, approvals, schedules, routing):
             module.add_verbs(verbs)

@@ -11,10 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from poimen_site.cli.arguments import duration
+from poimen_site.cli.routing import add_context
 from poimen_site.cli.running import exit_code_of
 from poimen_site.cli.session import Session
 from poimen_site.cli.starting import start
-from poimen_site.cli.verbs import add_common
+from poimen_site.cli.verbs import add_common, name_after_script
 
 PATIENCE = timedelta(seconds=30)
 
@@ -28,8 +29,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags of the starter."""
+        name_after_script(parser)
         parser.add_argument("--spec", metavar="FILE", help="a spec as JSON, - for standard input; wins over --route")
         parser.add_argument("--route", metavar="SENTENCE", help="what should happen, and how often, in words")
+        add_context(parser)
         parser.add_argument("--cron", action="store_true", help="--spec is a CronWorkflowSpec: make a schedule of it")
         parser.add_argument("--dry-run", action="store_true", help="print the spec as JSON, start nothing")
         parser.add_argument("--health", action="store_true", help="print the health as JSON; 1 unless all is healthy")
