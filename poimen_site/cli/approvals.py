@@ -49,7 +49,7 @@ def _voting(*, approve: bool) -> Run:
     def run(session: Session, options: Mapping[str, Any]) -> int:
         access = session.access(Role.APPROVER)
         gate = _gate_in(session, options["gate"])
-        body = acts.vote(access, session.user, gate, {"reason": options["reason"]}, approve=approve)
+        body = acts.vote(access, session.user(Role.APPROVER), gate, {"reason": options["reason"]}, approve=approve)
         if session.is_json:
             session.document(body)
             return OK

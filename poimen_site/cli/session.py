@@ -16,7 +16,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.core.management.base import OutputWrapper
 
-from poimen_site.cli.faults import usage
+from poimen_site.cli.faults import Fault, usage
 from workflows.access import Access, refuse_lesser
 from workflows.audit import Origin
 from workflows.models import Customer, Membership, Role
@@ -58,29 +58,38 @@ class Session:
             raise usage(f"there are several customers; choose one with --customer: {slugs}")
         return known[0]
 
-    @cached_property
-    def user(self) -> User:
-        """Who acts: the person that was named, or the only one who could; raises a fault that lists them."""
+    def user(self, needed: Role) -> User:
+        """Who acts: the person that was named, or the only one whose role covers ``needed``.
+
+        Raises a fault that lists those who could; without any, the only person there is, for ``access`` to refuse.
+        """
         if self.user_name is not None:
             found = User.objects.filter(username=self.user_name).first() if "\0" not in self.user_name else None
             if found is None or not found.is_active:
                 why = "there is no user" if found is None else "deactivated is the user"
-                raise usage(f"--user: {why} {self.user_name!r}; those who can act here: {self._people()}")
+                raise usage(f"--user: {why} {self.user_name!r}; those who can do this: {self._people(needed)}")
             return found
-        people = self._candidates()
+        slug = self.customer.slug
+        able = self._candidates(needed)
+        if len(able) > 1:
+            raise usage(f"several people can do this for {slug}; say as whom with --user: {self._people(needed)}")
+        if able:
+            return able[0]
+        people = self._candidates(Role.VIEWER)
         if not people:
-            raise usage(f"nobody can act for {self.customer.slug} yet: make somebody a member of it in the admin")
+            raise usage(f"nobody can act for {slug} yet: make somebody a member of it in the admin")
         if len(people) > 1:
-            raise usage(f"several people can act for {self.customer.slug}; say as whom with --user: {self._people()}")
+            raise Fault(f"this needs the role {needed.value} at {slug}, which none of its members has")
         return people[0]
 
     def access(self, needed: Role) -> Access:
-        """Return what ``user`` may do, as REST sees it; raises 403 with the role that is missing."""
-        user, customer = self.user, self.customer
+        """Return what the one who acts may do, as REST sees it; raises 403 with the role that is missing."""
+        user, customer = self.user(needed), self.customer
         membership = Membership.objects.filter(user=user, customer=customer).first()
         if membership is None and not user.is_superuser:
             raise usage(
-                f"--user: {user.get_username()} is no member of {customer.slug}; those who can act: {self._people()}"
+                f"--user: {user.get_username()} is no member of {customer.slug}; "
+                f"those who can do this: {self._people(needed)}"
             )
         role = Role.ADMIN if user.is_superuser or membership is None else Role(membership.role)
         access = Access(customer=customer, role=role, actor=user.get_username())
@@ -155,14 +164,17 @@ class Session:
             ]
             self.stdout.write("  ".join(cells).rstrip())
 
-    def _candidates(self) -> list[User]:
-        members = User.objects.filter(is_active=True, memberships__customer=self.customer)
+    def _candidates(self, needed: Role) -> list[User]:
+        roles = [role for role in Role if role.covers(needed)]
+        members = User.objects.filter(
+            is_active=True, memberships__in=Membership.objects.filter(customer=self.customer, role__in=roles)
+        )
         return sorted(
             {*members, *User.objects.filter(is_active=True, is_superuser=True)}, key=lambda user: user.get_username()
         )
 
-    def _people(self) -> str:
-        return ", ".join(user.get_username() for user in self._candidates()) or "nobody yet"
+    def _people(self, needed: Role) -> str:
+        return ", ".join(user.get_username() for user in self._candidates(needed)) or "nobody yet"
 
 
 def uuid_in(text: str) -> UUID | None:

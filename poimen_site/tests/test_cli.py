@@ -2,11 +2,17 @@
 
 import io
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from canvas.tests.asking import saved
@@ -160,7 +166,7 @@ def test_people_decide_as_themselves() -> None:
     assert [item["id"] for item in listed] == [str(asked.pk)]
     nobody = poimen("approve", str(asked.pk))
     assert nobody.code == 2
-    assert "ann, bob, olga" in nobody.err
+    assert nobody.err.endswith("--user: ann, bob\n")
     lesser = poimen("approve", str(asked.pk), "--user", "olga")
     assert (lesser.code, "role approver" in lesser.err) == (1, True)
     assert poimen("approve", str(asked.pk), "--user", "ann", "--reason", "fine").code == 0
@@ -210,6 +216,39 @@ def test_customers_and_people_are_chosen_never_guessed() -> None:
     assert (stranger.code, "no member of acme" in stranger.err) == (2, True)
     gone = member(acme, Role.ADMIN, "gone", is_active=False)
     assert poimen("cancel", str(execution.pk), "--customer", "acme", "--user", gone.username).code == 2
+
+
+@pytest.mark.django_db
+def test_only_people_whose_role_suffices_are_counted() -> None:
+    pk = str(started(customer(), HOLD).pk)
+    member(customer(), Role.VIEWER, "vic")
+    member(customer(), Role.EDITOR, "ed")
+    nobody = poimen("cancel", pk)
+    assert (nobody.code, "the role operator at acme, which none of its members has" in nobody.err) == (1, True)
+    member(customer(), Role.OPERATOR, "olga")
+    member(customer(), Role.ADMIN, "gone", is_active=False)
+    assert poimen("pause", pk).code == 0
+    assert AuditRecord.objects.get(action="execution.paused").actor == "olga"
+    unknown = poimen("resume", pk, "--user", "nemo")
+    assert (unknown.code, unknown.err.endswith("those who can do this: olga\n")) == (2, True)
+    User.objects.create_superuser("root")
+    several = poimen("resume", pk)
+    assert (several.code, several.err.endswith("--user: olga, root\n")) == (2, True)
+
+
+@pytest.mark.parametrize("script,command", [("poimen", "poimen"), ("starter", "poimen_start")])
+def test_help_and_usage_name_what_was_called(script: str, command: str, tmp_path: Path) -> None:
+    root = Path(settings.BASE_DIR)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(root / "bin" / script, tmp_path / "bin")
+    (tmp_path / "bin" / "environment.sh").write_text("with_lock() { :; }\n")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "manage.py").symlink_to(root / "manage.py")
+    run = partial(subprocess.run, capture_output=True, text=True, timeout=120, check=False)
+    called = run([f"bin/{script}", "--nonsense"], cwd=tmp_path)
+    assert (called.returncode, called.stderr.startswith(f"usage: bin/{script} [-h]")) == (2, True), called.stderr
+    by_hand = run([sys.executable, "manage.py", command, "--nonsense"], cwd=root)
+    assert by_hand.stderr.startswith(f"usage: manage.py {command} [-h]"), by_hand.stderr
 
 
 @pytest.mark.django_db
