@@ -63,7 +63,8 @@ function sayProgress() {
     if (percent === undefined || !meter) continue;
     meter.hidden = false;
     meter.value = percent;
-    row.querySelector(".note").textContent = `${Math.round(percent)} %${message ? `: ${message}` : ""}`;
+    const figure = `${Math.round(percent)} %`;
+    row.querySelector(".note").textContent = message && message !== figure ? `${figure}: ${message}` : figure;
   }
 }
 

@@ -92,7 +92,7 @@ def _upload(
         context.check_cancelled()
         sent += count
         if source.is_multipart:
-            context.progress(min(99.0, 100 * sent / source.size))
+            context.progress(min(99.0, 100 * sent / source.size), f"{sent} of {source.size} bytes sent")
 
     extra: dict[str, Any] = {
         "ContentType": kind,

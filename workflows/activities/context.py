@@ -132,11 +132,12 @@ class ActivityContext:
         self.log("error", message, **fields)
 
     def progress(self, percent: float, message: str = "") -> None:
-        """Tell how far the activity is (0-100); also counts as a heartbeat.
+        """Tell how far the activity is (0-100), and in words if there are some; also counts as a heartbeat.
 
         As often as it likes: four times a second at most, and in the end, the newest is written to the live log.
         """
-        self._sink(Report("info", message, percent=min(100.0, max(0.0, percent))))
+        share = min(100.0, max(0.0, percent))
+        self._sink(Report("info", message or f"{share:.0f} %", percent=share))
 
     @property
     def is_cancelled(self) -> bool:

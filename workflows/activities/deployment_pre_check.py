@@ -126,7 +126,7 @@ class _Run:
             for number, check in enumerate(checks):
                 self.context.check_cancelled()
                 self._make(check, where, confinement)
-                self.context.progress(100 * (number + 1) / len(checks))
+                self.context.progress(100 * (number + 1) / len(checks), f"{number + 1} of {len(checks)} checks made")
         return DeploymentPreCheckOutput(
             passed=not self.failures, failures=self.failures, warnings=self.warnings, checks=self.made
         )

@@ -112,6 +112,7 @@ def test_make_targets_are_used_by_their_names(case: Case, repository: Path) -> N
     assert output["failures"] == ["make all failed: no compiler\nmake: *** [Makefile:4: all] Error 1"]
     assert output["warnings"] == ["lint of the Make project was not checked: Makefile has no target lint"]
     assert not (repository / "made").exists()
+    assert [report.message for report in case.reports if report.percent] == ["1 of 2 checks made", "2 of 2 checks made"]
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")

@@ -97,7 +97,8 @@ def test_progress_within_one_commit_is_told_once(engine: Engine) -> None:
     engine.pump()
     execution = engine.start(spec("Steps"))
     engine.ended(execution)
-    assert [entry.fields for entry in of_event(execution, "activity.progress")] == [{"percent": 100}]
+    told = [(entry.message, entry.fields) for entry in of_event(execution, "activity.progress")]
+    assert told == [("100 %", {"percent": 100})]
     assert [entry.fields for entry in of_event(execution, "activity.log")] == [{"event": "inline as well"}]
 
 
