@@ -160,6 +160,8 @@ def _checked(
     intent.error_handling = words.error_handling if said else answer.get("errorHandling", "retry")
     intent.timeout, intent.attempts = words.timeout, words.attempts
     intent.notify, intent.condition = words.notify, words.condition
+    if words.condition is not None:
+        intent.order = words.condition.ordered(intent.order)
     intent.reasons = {name: words.reasons.get(name, "the model's choice") for name in intent.activities}
     intent.notes += [note for note in words.notes if note.subject != "model"]
     if {phrases.LLM, phrases.BATCH} & set(intent.activities):

@@ -111,6 +111,8 @@ def _states(plan: Plan, intent: Intent, inputs: Inputs) -> list[dict[str, Any]]:
             kept = [(s, b) for s, b in zip(steps, bodies, strict=True) if s.activity.name != phrases.NOTIFY]
             steps, bodies = [s for s, _ in kept], [b for _, b in kept]
     conditions = {step.state: condition for step in steps if (condition := _condition(step, steps, intent))}
+    if intent.condition is not None and not conditions:
+        plan.warnings.append(f'"{intent.condition.words}" is not part of it: add that on the canvas.')
     states: list[dict[str, Any]] = []
     is_done_needed = is_declined_needed = False
     for place, (step, body) in enumerate(zip(steps, bodies, strict=True)):

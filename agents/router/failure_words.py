@@ -38,6 +38,13 @@ _EITHER_WAY = re.compile(
 )
 _IF = r"(?:if|when|whenever|in\s+case|only\s+(?:if|when)|as\s+soon\s+as|should|wenn|falls|si|quand|cuando)"
 _THINGS = r"(?:vulnerabilit\w+|findings?|issues?|problems?|secrets?|leaks?|passwords?|something|anything|holes?|flaws?|schwachstellen|vulnérabilités|vulnerabilidades)"
+# What may stand between "if" and how bad it is: "if it is at least high", "if the worst finding is rated critical".
+_RATED = (
+    r"(?:(?:it|it's|that|this|they|the|any|some|one|there|result|severity|level|worst|highest|finding|findings|issue|issues|vulnerabilit\w+|"
+    r"of|is|are|was|has|have|a|an|at|least|rated|ranked|schweregrad|es|ist|mindestens)\s+){0,6}?"
+)
+_BAD = r"(?P<value>critical|high|medium|kritisch|hoch|mittel)"
+_GOES_ON = r"(?:and|or|but|then|tell|notify|inform|alert|e?-?mail|send|post|write|archive|get|ask|call|in|to|on|via|by|und|dann|schick\w*|sende\w*|informier\w*)"
 # Condition in the text, the activity whose output it reads, and JSONata over ``{state}``.
 _CONDITIONS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\brisk(?:\s+level)?\s+(?:is\s+|gets\s+|becomes\s+)?(?:at\s+least\s+)?(?P<value>critical|high|medium)", re.IGNORECASE), phrases.SCAN, "{state}.output.riskLevel in {levels}"),
@@ -45,6 +52,7 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\bquality\s+(?:\w+\s+){{0,2}}?(?:below|under|less\s+than|drops\s+below|worse\s+than|<)\s*(?P<value>\d+(?:\.\d+)?\s*%?)", re.IGNORECASE), phrases.ANALYZE, "{state}.output.quality < {value}"),
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it|they|everything|that)\s+(?:do\s+not\s+pass|does\s+not\s+pass|don'?t\s+pass|doesn'?t\s+(?:pass|build)|(?:is|are)\s+(?:red|broken)|fails?)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed = false"),
     (re.compile(rf"\b{_IF}\s+[^.;,]{{0,40}}?\b(?:tests?|build|lint\w*|checks?|it|they|everything|that)\s+(?:all\s+)?(?:pass\w*|succeed\w*|(?:is|are)\s+green|builds)\b", re.IGNORECASE), phrases.CHECK, "{state}.output.passed"),
+    (re.compile(rf"\b(?:{_IF}|only\s+(?:for|on|at|from)|nur\s+(?:wenn|bei|ab))\s+{_RATED}{_BAD}\b(?:[\s-]+severity\b)?(?:\s+(?:or|and)\s+(?:above|higher|worse|up|more)\b)?(?=\s*(?:[.,;:!?)]|$)|\s+{_GOES_ON}\b)", re.IGNORECASE), phrases.SCAN, "{state}.output.vulnerabilities[0].severity in {levels}"),
     (re.compile(rf"\b{_IF}\s+(?:there\s+(?:is|are)|it\s+finds?|you\s+find|we\s+find|the\s+scan\s+(?:finds?|reports?|shows?)|any(?:thing)?)?\s*(?:\w+\s+){{0,3}}?{_THINGS}\b(?!\s+(?:(?:is|are)\s+(?:none|missing|wrong)|fails?|breaks?|goes|crash\w*))", re.IGNORECASE), phrases.SCAN, "{state}.output.totalFindings > 0"),
 )  # fmt: skip
 _LEFT = re.compile(
@@ -53,11 +61,14 @@ _LEFT = re.compile(
     re.IGNORECASE,
 )
 _NOT_DONE = re.compile(
+    r"\b(?:scan|check|analy[sz]e|test|clone|build|lint|report|notify|archive|call|ask|run|do)\w*\s+(?:it\s+|that\s+|(?:the|its)\s+\w+\s+|everything\s+|§\w+\s+)?"
+    r"(?:again|once\s+more|a\s+second\s+time)\b(?!\s+(?:and\s+again|every|each|daily|hourly|weekly|monthly|at|on|if|when))|"
     r"\bwait\s+(?:for\s+)?(?:\d+|an?|half\s+an?|a\s+few|some)\s+(?:seconds?|minutes?|mins?|hours?|days?)\b|"
     r"\bin\s+parallel\b|\bat\s+the\s+same\s+time\b|\bsimultaneously\b|\bside\s+by\s+side\b",
     re.IGNORECASE,
 )
 _LEVELS = {"medium": ["medium", "high", "critical"], "high": ["high", "critical"], "critical": ["critical"]}
+_IN_ENGLISH = {"mittel": "medium", "hoch": "high", "kritisch": "critical"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,11 @@ class Condition:
     expression: str
     words: str
     targets: frozenset[str] = frozenset({phrases.NOTIFY})
+
+    def ordered(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return ``pairs`` (earlier, later) so that what the condition reads runs before what depends on it."""
+        needed = {(self.activity, target) for target in self.targets}
+        return (pairs - {(later, earlier) for earlier, later in needed}) | needed
 
 
 @dataclass(slots=True)
@@ -93,32 +109,40 @@ def read_outcomes(text: str, wanted: Collection[str], mentions: list[Mention]) -
     elif goes_on or stops:
         outcomes.error_handling = "continue" if goes_on else "fail-fast"
         outcomes.words = (goes_on or stops).group().strip()  # type: ignore[union-attr]
+    understood = None
     for pattern, activity, expression in _CONDITIONS:
         found = pattern.search(text)
         if found and activity in wanted and (targets := _targets(text, found, mentions, activity)):
             outcomes.condition = Condition(activity, _filled(expression, found), found.group().strip(), targets)
-            return outcomes
-    if phrases.NOTIFY in wanted:
+            understood = found
+            break
+    if understood is None and phrases.NOTIFY in wanted:
         failing = _ON_FAILURE.search(text)
         if _EITHER_WAY.search(text):
             outcomes.notify = "both"
         elif failing and not (goes_on and goes_on.start() <= failing.start() < goes_on.end()):
             outcomes.notify = "failure"
-    if outcomes.notify == "end" and not (goes_on or stops):
-        outcomes.not_understood += _left_conditions(text, wanted)
+    outcomes.not_understood += _left_conditions(text, wanted, understood)
     outcomes.not_understood += [found.group().strip() for found in _NOT_DONE.finditer(text)]
     return outcomes
 
 
-def _left_conditions(text: str, wanted: Collection[str]) -> list[str]:
-    """The conditions in ``text`` that nothing here decides on; what follows an approval depends on it anyway."""
-    found = [condition.group().strip() for condition in _LEFT.finditer(text)]
+def _left_conditions(text: str, wanted: Collection[str], understood: re.Match[str] | None) -> list[str]:
+    """The conditions in ``text`` that nothing here decides on: neither the one that is understood, nor any on failures.
+
+    What follows an approval depends on it anyway.
+    """
+    left = [found for found in _LEFT.finditer(text) if not re.search(rf"\b{_FAILS}\b", found.group(), re.IGNORECASE)]
+    if understood is not None:
+        left = [found for found in left if found.end() <= understood.start() or understood.end() <= found.start()]
+    said = [found.group().strip() for found in left]
     approved = phrases.APPROVE in wanted
-    return [words for words in found if not (approved and re.search(r"approv|agree|confirm|sign|ok\b|yes", words))]
+    return [words for words in said if not (approved and re.search(r"approv|agree|confirm|sign|ok\b|yes", words))]
 
 
 def _filled(expression: str, found: re.Match[str]) -> str:
     value = (found.groupdict().get("value") or "").lower()
+    value = _IN_ENGLISH.get(value, value)
     levels = str(_LEVELS.get(value, [])).replace("'", '"')
     if value.endswith("%"):
         value = str(float(value.rstrip("% ")) / 100)

@@ -53,7 +53,7 @@ def understand(
     _choose_model(intent)
     intent.order = order_constraints(sentence, choice)
     if outcomes.condition is not None:
-        intent.order |= {(outcomes.condition.activity, target) for target in outcomes.condition.targets}
+        intent.order = outcomes.condition.ordered(intent.order)
     intent.reasons = _reasons(sentence, choice)
     _take_details(intent, details, outcomes)
     _take_schedule(intent, read_schedule(schedule_text))

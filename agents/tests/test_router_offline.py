@@ -11,9 +11,11 @@ from agents.router.routing import MessageRefused, Route, route
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity, registry
 from workflows.activities.shapes import Fields
+from workflows.spec.expressions import compile_expression
 from workflows.spec.validator import validate_spec
 
 REPO = "https://git.example.org/acme/shop.git"
+SEVERE = "{%% SecurityScan.output.vulnerabilities[0].severity in [%s] %%}"
 
 
 def routed(message: str, **more: Any) -> Route:
@@ -93,12 +95,25 @@ def test_a_message_can_depend_on_what_was_found() -> None:
             "NotifyIf",
             "{% SecurityScan.output.totalFindings > 0 %}",
         ),
+        ("scan REPO, tell #security on Slack only if high", "NotifyIf", SEVERE % '"high", "critical"'),
+        ("scan REPO, if it is critical tell slack", "NotifyIf", SEVERE % '"critical"'),
+        ("scan REPO and tell slack if one is at least medium", "NotifyIf", SEVERE % '"medium", "high", "critical"'),
+        ("Scanne REPO und schicke #sec eine Nachricht nur wenn kritisch", "NotifyIf", SEVERE % '"critical"'),
     ],
 )  # fmt: skip
 def test_a_condition_is_about_what_stands_beside_it(message: str, state: str, when: str) -> None:
     made = states(routed(message))
     assert [name for name in made if name.endswith("If")] == [state]
     assert made[state]["choices"][0]["when"] == when
+    assert list(made).index(state) > list(made).index(when.split()[1].partition(".")[0])
+
+
+@pytest.mark.parametrize("found, is_told", [([], False), (["medium"], False), (["critical", "low"], True)])
+def test_how_bad_it_is_decides_by_the_worst_finding(found: list[str], is_told: bool) -> None:
+    (rule,) = states(routed("scan REPO and tell slack only if high"))["NotifyIf"]["choices"]
+    findings = [{"severity": severity} for severity in found]
+    outputs = {"SecurityScan": {"output": {"vulnerabilities": findings}}}
+    assert bool(compile_expression(rule["when"].strip("{}% ")).evaluate(outputs)) is is_told
 
 
 @pytest.mark.parametrize(
@@ -107,6 +122,10 @@ def test_a_condition_is_about_what_stands_beside_it(message: str, state: str, wh
         ("scan REPO if it is not a holiday", "if it is not a holiday"),
         ("wait 10 minutes, then scan REPO", "wait 10 minutes"),
         ("scan and analyse REPO in parallel", "in parallel"),
+        ("scan REPO and then wait 10 minutes and scan again", "wait 10 minutes"),
+        ("scan REPO and then wait 10 minutes and scan again", "scan again"),
+        ("scan and test REPO, tell slack if high, archive to s3://b/x if the tests pass", "if high"),
+        ("scan REPO, tell slack if it fails, archive to s3://b/x only if it is monday", "only if it is monday"),
     ],
 )
 def test_what_is_not_made_part_of_it_is_said(message: str, words: str) -> None:
