@@ -1,11 +1,13 @@
-"""Passwords within addresses (``https://user:password@host``): where they stand in a text, and putting others there.
+"""Secrets within addresses (``https://user:password@host``): where they stand in a text, and putting others there.
 
 Owns the form. Refuses to guess: what is no address, or holds a reference, an expression or a handle, stays as it is.
 """
 
 import re
 from collections.abc import Callable
+from urllib.parse import unquote
 
+from workflows import service_addresses
 from workflows.spec.secret_handles import HANDLE
 
 MASK = "***"
@@ -21,7 +23,7 @@ _USER_INFORMATION = re.compile(r"://[^\s/?#@]{0,600}\Z")
 
 
 def passwords_in(text: str) -> list[str]:
-    """Return the passwords in the addresses of ``text``, as they stand there: percent-encoded."""
+    """Return the passwords in the addresses of ``text``, decoded; of a service's address all after its scheme."""
     found: list[str] = []
 
     def noted(password: str) -> str:
@@ -33,15 +35,21 @@ def passwords_in(text: str) -> list[str]:
 
 
 def rewritten(text: str, replace: Callable[[str], str]) -> str:
-    """Return ``text`` with ``replace(password)`` for each password; the same object when there is none."""
-    if "@" not in text or "://" not in text:
+    """Return ``text`` with ``replace(password)`` for each password; the same object when there is none.
+
+    ``replace`` gets it decoded. A text that is the address of a notification service is a secret but for its scheme.
+    """
+    if "://" not in text:
         return text
+    service = service_addresses.rewritten(text, replace, mask=MASK)
+    if service is not text or "@" not in text:
+        return service
 
     def put(match: "re.Match[str]") -> str:
         secret = match["secret"]
         if secret == MASK or "${" in secret or "{%" in secret or HANDLE.search(match[0]):
             return match[0]
-        return match["before"] + replace(secret)
+        return match["before"] + replace(unquote(secret))
 
     changed = text
     for form in _FORMS:
@@ -50,12 +58,14 @@ def rewritten(text: str, replace: Callable[[str], str]) -> str:
 
 
 def masked(text: str) -> str:
-    """Return ``text`` with ``***`` for each password."""
-    return rewritten(text, lambda _: MASK)
+    """Return ``text`` with ``***`` for each password, and for the secrets of services wherever they stand in it."""
+    return rewritten(service_addresses.masked(text, MASK) if "://" in text else text, lambda _: MASK)
 
 
 def holds_mask(text: str) -> bool:
     """Whether ``***`` stands in ``text`` where a password does."""
+    if service_addresses.is_masked(text, MASK):
+        return True
     return f"{MASK}@" in text and any(match["secret"] == MASK for form in _FORMS for match in form.finditer(text))
 
 

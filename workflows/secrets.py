@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 from uuid import UUID
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -28,7 +28,7 @@ from workflows import address_passwords
 from workflows.address_passwords import MASK
 from workflows.errors import PermanentError
 from workflows.models import Customer, Secret
-from workflows.spec.secret_handles import HANDLE, PREFIX, misplaced, refusal
+from workflows.spec.secret_handles import HANDLE, NOWHERE, PREFIX, misplaced, refusal
 
 if TYPE_CHECKING:
     from workflows.activities.registry import Activity
@@ -76,9 +76,9 @@ def seal(value: Any, customer: Owner) -> Any:
     """Return JSON ``value`` with every secret in it replaced by a handle; the same object when there is none.
 
     A secret is a non-empty string or a number under a secret-named key (:func:`is_secret_name`), directly or in a
-    list, or the password in an address, whatever that stands under. References (``${...}``), expressions and text that
-    holds a handle stay as they are. Equal values of a customer under one name share a row. Touches the database only
-    when there is something to seal.
+    list, the password in an address, or all but the scheme of a notification service's, whatever that stands under.
+    References (``${...}``), expressions and text that holds a handle stay as they are. Equal values of a customer under
+    one name share a row. Touches the database only when there is something to seal.
     """
     found = _secrets_in(value)
     if not found:
@@ -89,7 +89,7 @@ def seal(value: Any, customer: Owner) -> Any:
         if _is_secret(name, item):
             return handles[name, _digest(item)]
         if isinstance(item, str):
-            return address_passwords.rewritten(item, lambda text: handles[IN_ADDRESS, _digest(unquote(text))])
+            return address_passwords.rewritten(item, lambda text: handles[IN_ADDRESS, _digest(text)])
         return item
 
     return _rewritten(value, replaced)
@@ -97,7 +97,7 @@ def seal(value: Any, customer: Owner) -> Any:
 
 def seal_nowhere(value: Any) -> Any:
     """As :func:`seal`, without storing anything: every secret becomes one handle that stands for nothing."""
-    return _covered(value, f"{PREFIX}{UUID(int=0)}")
+    return _covered(value, NOWHERE)
 
 
 def reveal(value: Any, customer: Owner) -> Any:
@@ -123,8 +123,8 @@ def reveal_for(activity: "Activity", parameters: Any, customer: Owner) -> tuple[
     uses = activity.secret_uses
     fields = parameters if isinstance(parameters, dict) else {"": parameters}
     for name, value in fields.items():
-        for path, handle in misplaced(value, uses.get(name), name):
-            raise SecretError(f"{path or 'parameters'}: {refusal(activity.name, handle, uses)}")
+        for path, handle, text in misplaced(value, uses.get(name), name):
+            raise SecretError(f"{path or 'parameters'}: {refusal(activity.name, handle, uses, text)}")
     revealed = {name: value for name, value in fields.items() if uses.get(name) in ("value", "url")}
     known = _load(_id_of(customer), _handles_in(revealed))
     encoded = {key: quote(_as_text(secret), safe="") for key, secret in known.items()}
@@ -235,8 +235,8 @@ def _secrets_in(value: Any) -> list[tuple[str, Any]]:
                     stack.append((key, item))
                 elif is_secret_name(key) and _is_secret(key, item):
                     found.append((key, item))
-                elif isinstance(item, str) and "@" in item:
-                    found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(item))
+                elif isinstance(item, str) and "://" in item:
+                    found.extend((IN_ADDRESS, text) for text in address_passwords.passwords_in(item))
         elif isinstance(node, list):
             is_secret = is_secret_name(name)
             for item in node:
@@ -244,10 +244,10 @@ def _secrets_in(value: Any) -> list[tuple[str, Any]]:
                     stack.append((name, item))
                 elif is_secret and _is_secret(name, item):
                     found.append((name, item))
-                elif isinstance(item, str) and "@" in item:
-                    found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(item))
+                elif isinstance(item, str) and "://" in item:
+                    found.extend((IN_ADDRESS, text) for text in address_passwords.passwords_in(item))
         elif isinstance(node, str):  # the value itself
-            found.extend((IN_ADDRESS, unquote(text)) for text in address_passwords.passwords_in(node))
+            found.extend((IN_ADDRESS, text) for text in address_passwords.passwords_in(node))
     return found
 
 

@@ -16,6 +16,7 @@ from agents.router.building import Built, build
 from agents.router.intent import Note, Question
 from agents.router.offline import understand
 from agents.router.sentence import Sentence, read_sentence
+from workflows import address_passwords
 from workflows.activities.registry import Activity, registry
 from workflows.models import Customer
 
@@ -98,7 +99,7 @@ def route(
     said = str(values.pop("schedule", ""))[:MAX_MESSAGE]
     sentence = read_sentence(f"{text}\n{more}" if more else text)
     words = understand(sentence, known, values, said or _without_values(sentence))
-    reason = _why_not_asked(sentence, offline=offline)
+    reason = _why_not_asked(sentence, f"{text}\n{_shown(context)}", offline=offline)
     if not reason:
         asked = Asked(str(getattr(customer, "pk", customer)) if customer else None, auth_token)
         try:
@@ -113,14 +114,16 @@ def route(
     return _answer(build(words, known), "fallback", reason)
 
 
-def _why_not_asked(sentence: Sentence, *, offline: bool) -> str:
-    """Return why no model is asked, "" if one should be."""
+def _why_not_asked(sentence: Sentence, shown: str, *, offline: bool) -> str:
+    """Return why no model is asked, "" if one should be; ``shown`` is what it would see."""
     if offline:
         return "No model was to be asked."
     if not llm.is_configured():
         return "No model is configured (LOCAL_LLM_BASE_URL)."
     if sentence.has_password:
         return "The message holds a password, which is shown to no model."
+    if address_passwords.masked(shown) != shown:
+        return "An address in the message or its context holds a password or token, which is shown to no model."
     return "" if re.search(r"\w", sentence.text) else "Nothing of the message is a request."
 
 

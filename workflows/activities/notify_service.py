@@ -13,16 +13,8 @@ from workflows.activities import socket_guard
 from workflows.activities.notify_delivery import DELIVERY_SECONDS, DeliveryFailed, in_time
 from workflows.activities.paths import printable
 from workflows.errors import InvalidInput
+from workflows.service_addresses import SCHEMES
 
-# Services reached over HTTP(S) only. Mail has its own way, and what runs or reads locally (syslog, dbus) has none.
-SCHEMES: Final = frozenset(
-    {
-        "dingtalk", "discord", "feishu", "form", "forms", "gchat", "gotify", "gotifys", "hassio", "hassios",
-        "json", "jsons", "lark", "mailgun", "matrix", "matrixs", "mmost", "mmosts", "ntfy", "ntfys", "opsgenie",
-        "pagerduty", "pbul", "pover", "pushy", "rocket", "rockets", "sendgrid", "signl4", "simplepush", "slack",
-        "splunk", "tgram", "twilio", "victorops", "webex", "workflows", "wxteams", "xml", "xmls", "zulip",
-    }
-)  # fmt: skip
 # Parameters that name local files, weaken TLS, change how long it takes or follow where nobody looked.
 _REFUSED: Final = frozenset(
     {

@@ -125,8 +125,8 @@ def _check_secrets(activity: ActivityInfo, name: str, value: Any, path: str, fin
     if use == "url" and is_dynamic(value):
         return False  # which part of the address it is shows once the references are resolved
     found = list(misplaced(value, use, path))
-    for where, handle in found:
-        findings.add(where, "secret-not-allowed", refusal(activity.name, handle, uses))
+    for where, handle, text in found:
+        findings.add(where, "secret-not-allowed", refusal(activity.name, handle, uses, text))
     return bool(found)
 
 

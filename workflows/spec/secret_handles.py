@@ -13,6 +13,8 @@ SecretUse = Literal["value", "url", "handle"]
 
 USE_KEY: Final = "x-secrets"
 PREFIX: Final = "secret:"
+# Stands for a secret in the open where a document is only judged: it is nobody's, and people have not written it.
+NOWHERE: Final = f"{PREFIX}00000000-0000-0000-0000-000000000000"
 HANDLE: Final = re.compile(r"secret:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 
 _WORDS: Final[dict[SecretUse, str]] = {"value": "{}", "url": "the user information and the query of {}"}
@@ -24,8 +26,8 @@ def uses_in(schema: Mapping[str, Any]) -> dict[str, SecretUse]:
     return {name: cast("SecretUse", field[USE_KEY]) for name, field in properties.items() if USE_KEY in field}
 
 
-def misplaced(value: Any, use: SecretUse | None, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield ``(path, handle)`` for every handle in ``value`` that a field of that ``use`` does not take.
+def misplaced(value: Any, use: SecretUse | None, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield ``(path, handle, its text)`` for every handle in ``value`` that a field of that ``use`` does not take.
 
     ``path`` names the value itself, as in ``headers`` or ``parameters.body``.
     """
@@ -39,18 +41,29 @@ def misplaced(value: Any, use: SecretUse | None, path: str = "") -> Iterator[tup
                 places = _places_in_url(node) if use == "url" and node is value else ()
                 for match in HANDLE.finditer(node):
                     if not any(match.start() in place for place in places):
-                        yield where, match[0]
+                        yield where, match[0], node
         elif isinstance(node, dict):
             pending.extend((item, f"{where}.{key}") for key, item in reversed(node.items()))
         elif isinstance(node, list):
             pending.extend((node[index], f"{where}[{index}]") for index in reversed(range(len(node))))
 
 
-def refusal(activity: str, handle: str, uses: Mapping[str, SecretUse]) -> str:
-    """Return the sentence about a handle that stands in the wrong place, with the places where it could stand."""
+def refusal(activity: str, handle: str, uses: Mapping[str, SecretUse], text: str = "") -> str:
+    """Return the sentence about a handle that stands in the wrong place, with the places where it could stand.
+
+    ``text`` is what holds it. For a secret in the open, which :data:`NOWHERE` stands for, it says which one.
+    """
     places = [_WORDS[use].format(name) for name, use in uses.items() if use in _WORDS]
     allowed = f"takes secrets only in {', '.join(places)}" if places else "takes no secrets"
-    return f"{handle} cannot be used here: {activity} {allowed}"
+    if handle != NOWHERE:
+        return f"{handle} cannot be used here: {activity} {allowed}"
+    if re.search(rf"://[^\s/?#@]*{handle}[^\s/?#]*@", text):
+        what = "an address here holds a password or token in the open, before its @"
+    elif service := re.match(rf"\s*(\w{{1,40}}://){handle}", text):
+        what = f"the address of a service ({service[1]}...) stands here in the open, and its parts are secrets"
+    else:
+        what = "a secret stands here in the open"
+    return f"{what}: {activity} {allowed}. Leave it out, or keep it as a secret and use its handle where one is taken"
 
 
 def _places_in_url(url: str) -> tuple[range, ...]:

@@ -7,6 +7,7 @@ import pytest
 from workflows import secrets
 from workflows.activities.registry import registry
 from workflows.models import Execution, StateRun
+from workflows.sent_specs import judge_spec, start_spec
 from workflows.spec.secret_handles import misplaced
 from workflows.spec.validator import validate_spec
 from workflows.tests.people import customer, started
@@ -37,12 +38,13 @@ ADDRESSES: list[tuple[str, bool]] = [
 
 @pytest.mark.parametrize("url, may", ADDRESSES)
 def test_an_address_takes_secrets_in_its_user_information_and_query(url: str, may: bool) -> None:
-    assert list(misplaced(url, "url", "url")) == ([] if may else [("url", H)])
+    assert list(misplaced(url, "url", "url")) == ([] if may else [("url", H, url)])
 
 
 def test_a_field_that_says_nothing_takes_none_however_deep() -> None:
-    assert list(misplaced({"a": [1, {"b": f"x {H}"}]}, None, "path")) == [("path.a[1].b", H)]
-    assert list(misplaced([f"https://{H}@a/"], "url", "url")) == [("url[0]", H)], "an address is one text"
+    assert list(misplaced({"a": [1, {"b": f"x {H}"}]}, None, "path")) == [("path.a[1].b", H, f"x {H}")]
+    address = f"https://{H}@a/"
+    assert list(misplaced([address], "url", "url")) == [("url[0]", H, address)], "an address is one text"
 
 
 def test_which_activities_take_secrets() -> None:
@@ -126,6 +128,53 @@ def test_one_that_comes_with_the_inputs_fails_the_state(
     assert error["retryable"] is False
     assert error["message"].startswith(f"{field}: {execution.inputs['token']} cannot be used here: {resource} takes")
     assert CANARY not in str(StateRun.objects.filter(execution=execution).values())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "resource, parameters, field, words",
+    [
+        (
+            "LLMInferenceActivity",
+            {"user_prompt": "what is at https://ann:c4n4ry@example.org/?"},
+            "user_prompt",
+            "an address here holds a password or token in the open, before its @: LLMInferenceActivity takes secrets",
+        ),
+        (
+            "SecurityScanActivity",
+            {"path": "tgram://c4n4ry/42"},
+            "path",
+            "the address of a service (tgram://...) stands here in the open, and its parts are secrets: ",
+        ),
+        ("GenerateReportActivity", {"reportType": {"token": "c4n4ry"}}, "reportType.token", "a secret stands here in"),
+    ],
+)
+def test_a_secret_written_in_the_open_where_none_is_taken_is_told_without_a_handle_nobody_wrote(
+    resource: str, parameters: dict[str, Any], field: str, words: str
+) -> None:
+    report = judge_spec(spec(resource, **parameters), customer())
+    (found,) = [problem for problem in report.errors if problem.code == "secret-not-allowed"]
+    assert found.path == f"states[0].parameters.{field}"
+    assert found.message.startswith(words)
+    assert found.message.endswith("Leave it out, or keep it as a secret and use its handle where one is taken")
+    assert "secret:" not in found.message
+    assert "c4n4ry" not in str(report.errors)
+
+
+@pytest.mark.django_db
+def test_the_address_of_a_notification_service_is_whole_for_the_activity_alone(engine: Engine) -> None:
+    acme, address = customer(), "ntfys://c4n4ry-token/to%2Fpic"
+    given = secrets.seal({"channel": address, "status": "info", "message": "done"}, acme)
+    assert "c4n4ry" not in str(given)
+    parameters, hidden = secrets.reveal_for(registry.get("NotifyStatusActivity"), given, acme)
+    assert parameters["channel"] == address
+    assert secrets.conceal(f"cannot reach {address}", hidden) == f"cannot reach {given['channel']}"
+    execution, _ = start_spec(spec("EchoActivity", value={"channel": address}), acme, inputs={"other": address})
+    engine.pump()
+    assert engine.ended(execution.pk).status == "success"
+    kept = str([list(rows.values()) for rows in (StateRun.objects.all(), Execution.objects.all())])
+    assert "c4n4ry" not in kept
+    assert "ntfys://secret:" in kept
 
 
 def test_what_people_are_shown_keeps_its_handle(engine: Engine) -> None:

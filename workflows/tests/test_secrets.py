@@ -14,6 +14,8 @@ from django.utils import timezone
 from workflows import secrets
 from workflows.errors import PermanentError
 from workflows.models import Secret
+from workflows.secret_texts import masked
+from workflows.spec.secret_handles import HANDLE
 from workflows.tests.people import customer
 
 CANARY = "c4n4ry-5ecret-value"
@@ -113,6 +115,29 @@ def test_a_password_in_an_address_is_a_secret_whatever_it_stands_under(text: str
     assert handle in secrets.seal(text, acme), "one secret, wherever it was found"
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "address, sealed_as",
+    [
+        ("tgram://123:c4n4ry_token/42", "tgram://H"),
+        ("ntfys://ann:c4n4ry@ntfy.example.org/x%2Fy?priority=high", "ntfys://H"),
+        ("SLACK://c4n4ry/b/c/#ops", "SLACK://H"),
+        ("tgram://c4n4ry/${workflow.input.chat}", "tgram://H${workflow.input.chat}"),
+    ],
+)
+def test_the_address_of_a_notification_service_is_a_secret_but_for_its_scheme(address: str, sealed_as: str) -> None:
+    acme = customer()
+    for value in (address, {"channel": address}, [[address, f" {address}\n"]]):
+        sealed = secrets.seal(value, acme)
+        assert "c4n4ry" not in str(sealed)
+        assert secrets.seal(sealed, acme) is sealed
+        assert secrets.mask(sealed) == sealed, "handles may be seen"
+        assert "://***" in str(secrets.mask(value))
+        assert secrets.reveal(sealed, acme) == value
+    assert HANDLE.sub("H", secrets.seal(address, acme)) == sealed_as
+    assert "c4n4ry" not in masked(f'cannot reach "{address}", given up')
+
+
 def _encoded(value: Any) -> Any:
     return json.loads(json.dumps(value).replace("c@n", "c%40n"))
 
@@ -125,7 +150,8 @@ def _encoded(value: Any) -> Any:
         "ann:b@example.org", "https://ann:${workflow.input.pw}@example.org/", "https://ann:***@example.org/",
         "https://ann:secret:683caf5d-5442-44d9-9b26-e623c79b046d@example.org/", "http://localhost:8080/x?mail=a@b",
         "see http://[::1]:8080/ @ann", 'http://h:80","mail":"bob@example.org', "http://h:80,bob@example.org", "://:@",
-        "https://a:@b",
+        "https://a:@b", "tgram://${workflow.input.token}/${vars.chat}", "tgram://***", "tgram://{% vars.address %}",
+        "tgram://secret:683caf5d-5442-44d9-9b26-e623c79b046d/42", "write to tgram://token/chat", "tgram://",
     ],
 )  # fmt: skip
 def test_what_is_no_password_in_an_address_stays(text: str, django_assert_num_queries: Any) -> None:
