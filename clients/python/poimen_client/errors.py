@@ -14,6 +14,10 @@ class PoimenError(Exception):
     """All that this package raises."""
 
 
+class InvalidArgument(PoimenError, ValueError):
+    """An argument that cannot be sent, such as an id that is none; nothing was."""
+
+
 class ConnectionFailed(PoimenError):
     """The server cannot be reached, or went away while it answered."""
 

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from poimen_client.errors import (
     ConnectionFailed,
     ExecutionFailed,
+    InvalidArgument,
     NotFound,
     TooManyRequests,
     Unavailable,
@@ -44,9 +45,9 @@ def submit(
     priority: int,
     idempotency_key: str | None,
 ) -> Steps[ExecutionAnswer]:
-    """Start a saved workflow (name or id) or a spec; raises ``ValueError`` unless one of them is given."""
+    """Start a saved workflow (name or id) or a spec; raises :class:`InvalidArgument` unless one of them is given."""
     if (workflow is None) == (spec is None):
-        raise ValueError("give a workflow or a spec, one of the two")
+        raise InvalidArgument("give a workflow or a spec, one of the two")
     body: dict[str, Any] = {"inputs": dict(inputs or {}), "priority": priority}
     headers = {"Idempotency-Key": idempotency_key or str(uuid4())}
     if workflow is None:
@@ -223,7 +224,7 @@ def _workflow_called(talk: Talk, name: str) -> Steps[str]:
     if len(found) == 1:
         return found[0]
     if found:
-        raise ValueError(f"several workflows are called {name!r}; take one of their ids: {', '.join(found)}")
+        raise InvalidArgument(f"several workflows are called {name!r}; take one of their ids: {', '.join(found)}")
     raise NotFound(404, f"there is no workflow called {name!r}")
 
 
@@ -236,5 +237,8 @@ def _is_id(text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """An id as a part of a path; raises ``ValueError`` for what cannot be one."""
-    return str(UUID(str(text)))
+    """An id as a part of a path; raises :class:`InvalidArgument` for what cannot be one."""
+    try:
+        return str(UUID(str(text)))
+    except ValueError:
+        raise InvalidArgument(f"{str(text)[:100]!r} is no id; expected a UUID, as the server gives them") from None

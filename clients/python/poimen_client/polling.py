@@ -6,6 +6,8 @@ Refuses to ask without a pause.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from poimen_client.errors import InvalidArgument
+
 
 @dataclass(frozen=True, slots=True)
 class Polling:
@@ -17,7 +19,7 @@ class Polling:
 
     def __post_init__(self) -> None:
         if self.first <= 0 or self.longest < self.first or self.factor < 1:
-            raise ValueError("first must be more than 0, longest at least first, factor at least 1")
+            raise InvalidArgument("first must be more than 0, longest at least first, factor at least 1")
 
     def pauses(self) -> Iterator[float]:
         """Yield them without end."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from poimen_client.errors import ApiError, ConnectionFailed, NotSignedIn, api_error
+from poimen_client.errors import ApiError, ConnectionFailed, InvalidArgument, NotSignedIn, api_error
 
 T = TypeVar("T")
 
@@ -73,9 +73,9 @@ class Talk:
         retry_for: float,
     ) -> None:
         if sum(given is not None for given in (token, api_key, username)) != 1:
-            raise ValueError("give one of token, api_key, or username and password")
+            raise InvalidArgument("give one of token, api_key, or username and password")
         if (username is None) != (password is None):
-            raise ValueError("username and password belong together")
+            raise InvalidArgument("username and password belong together")
         self.base_url = base_url.rstrip("/")
         self.retry_for = retry_for
         self._api_key, self._username, self._password = api_key, username, password
