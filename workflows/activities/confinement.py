@@ -6,8 +6,10 @@ Linux namespaces do it, without privileges. Refuses to run them where there are 
 
 import json
 import os
+import shutil
 import sys
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,6 +36,10 @@ LIMITS: Mapping[str, int] = {
 # Where credentials of the user and of the machine are kept.
 _PRIVATE = (".ssh", ".aws", ".config", ".gnupg", ".docker", ".kube", ".azure", ".netrc.d")
 _MACHINE = ("/run/secrets", "/var/run/secrets", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - taken away, not used
+
+
+class NotStarted(PermanentError):
+    """There is no such program where it is confined, or it may not be run; nothing of it ran."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +84,17 @@ class Confinement:
         """Run the program and return how it ended; raises as :func:`subprocesses.run`.
 
         :class:`LimitExceeded` if it had more than ``MOST_PROCESSES`` processes or ``MOST_MEMORY`` bytes: all of them
-        are killed then.
+        are killed then. :class:`NotStarted` if it did not even begin.
         """
         plan = {
             "namespaced": self.namespaced,
-            "hide": _hidden(),
+            **_files(),
             "keep": [str(path) for path in self.writable],
             "cwd": str(cwd),
             "user": os.getuid() or 1000,
             "limits": dict(LIMITS) if self.namespaced or os.getuid() == 0 else _without(LIMITS, "RLIMIT_NPROC"),
             "command": list(command),
+            "token": (token := f"{uuid.uuid4().hex}: "),
         }
         finished = subprocesses.run(
             _entry(plan),
@@ -99,9 +106,17 @@ class Confinement:
             cancelled=cancelled,
             watch=_Scale().look,
         )
-        if finished.returncode == confined_entry.FAILED and "confinement: " in finished.stderr:
-            raise ActivityError(f"the confinement could not be made: {finished.stderr.strip()[-200:]}")
+        _, was_told, reason = finished.stderr.rpartition(token)
+        if was_told and finished.returncode == confined_entry.NOT_STARTED:
+            raise NotStarted(f"{Path(command[0]).name} cannot be started: {self._why_not(command[0], reason.strip())}")
+        if was_told:
+            raise ActivityError(f"the confinement could not be made: {reason.strip()[-200:]}")
         return finished
+
+    def _why_not(self, program: str, reason: str) -> str:
+        found = shutil.which(program)
+        over = [p for p in _hidden() if found and self.namespaced and Path(found).resolve().is_relative_to(p)]
+        return f"{found} is in {over[0]}, which the code of a repository does not see" if over else reason
 
 
 @cache
@@ -111,8 +126,8 @@ def namespaces_problem() -> str:
         return f"{sys.platform} has none"
     home = Path(settings.POIMEN_HOME).resolve()
     plan = {
-        "namespaced": True, "hide": _hidden(), "keep": [str(home)], "cwd": str(home), "user": os.getuid() or 1000,
-        "limits": {}, "command": ["true"],
+        "namespaced": True, **_files(), "keep": [str(home)], "cwd": str(home), "user": os.getuid() or 1000,
+        "limits": {}, "command": ["true"], "token": "",
     }  # fmt: skip
     try:
         finished = subprocesses.run(_entry(plan), cwd=home, home=home, timeout=timedelta(seconds=60))
@@ -132,11 +147,37 @@ def _entry(plan: Mapping[str, object]) -> list[str]:
     ]  # fmt: skip
 
 
+def _files() -> dict[str, list[str]]:
+    """What is hidden, and what within that is shown nevertheless: Python and what is installed beside Poimen.
+
+    A secret place within what is shown is hidden again.
+    """
+    hidden = _hidden()
+    show, hide_again = [], []
+    for path in _python():
+        if not any(path != Path(other) and path.is_relative_to(other) for other in hidden):
+            continue
+        show.append(str(path))
+        real = path.resolve()
+        hide_again += [str(path / place.relative_to(real)) for place in _secret() if place.is_relative_to(real)]
+    return {"hide": hidden, "show": show, "hide_again": hide_again}
+
+
+def _python() -> list[Path]:
+    """The directories of this interpreter and its packages: as they are called, and where links lead; outer first."""
+    called = [Path(place).absolute() for place in (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)]
+    return sorted({*called, *(path.resolve() for path in called)})
+
+
 def _hidden() -> list[str]:
+    found = _secret()
+    return [str(path) for path in found if not any(path != other and path.is_relative_to(other) for other in found)]
+
+
+def _secret() -> list[Path]:
     user = Path.home()
     candidates = [Path(settings.POIMEN_HOME).resolve(), *(user / name for name in _PRIVATE), *map(Path, _MACHINE)]
-    found = sorted({path.resolve() for path in candidates if path.is_dir()})
-    return [str(path) for path in found if not any(path != other and path.is_relative_to(other) for other in found)]
+    return sorted({path.resolve() for path in candidates if path.is_dir()})
 
 
 def _without(limits: Mapping[str, int], name: str) -> dict[str, int]:

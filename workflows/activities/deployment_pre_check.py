@@ -14,7 +14,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from workflows.activities import project_checks
-from workflows.activities.confinement import Confinement
+from workflows.activities.confinement import Confinement, NotStarted
 from workflows.activities.context import ActivityContext
 from workflows.activities.paths import Territory, printable
 from workflows.activities.project_checks import Check, CheckName, Missing, Project
@@ -161,6 +161,11 @@ class _Run:
         except ActivityTimeout:
             self.made.append(name)
             self._tell(check, f"{name} failed: it did not end within {left:.0f} s and was killed")
+            return
+        except NotStarted as error:
+            told = f"{check.check} of {_where(check.project)} was not checked: {error.message}"
+            self.warnings.append(told)
+            self.context.warn(told)
             return
         except LimitExceeded as error:
             self.made.append(name)

@@ -7,6 +7,7 @@ that name on the PATH, which writes down how it was called.
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -312,6 +313,41 @@ def test_cancelling_stops_it(case: Case, repository: Path) -> None:
     thread.join()
     assert time.monotonic() - begun < 100
     eventually(lambda: not is_running(), "it is gone")
+
+
+@needs_namespaces
+def test_python_is_seen_also_where_all_around_it_is_hidden(
+    case: Case, repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    around, python = str(Path(sys.prefix).parent), confinement._python()
+    monkeypatch.setattr(confinement, "_MACHINE", (*confinement._MACHINE, around))
+    write(repository, Makefile=f"test:\n\t! test -e {around}/manage.py\n", calc_dot_py="one = 1\n")
+    output = check(case, repository)
+    assert (output["failures"], output["checks"]) == ([], ["ruff", "compileall", "pytest", "make test"])
+    monkeypatch.setattr(confinement, "_python", lambda: [*python, tmp_path])
+    write(tmp_path, shown="x", home__secret="x")
+    look = f"cd {tmp_path} && test -e shown && ! touch new && ! test -e home/secret"
+    write(repository, Makefile=f"test:\n\t{look}\n", calc_dot_py="one = 1\n")
+    assert check(case, repository, "test")["failures"] == []
+
+
+@needs_namespaces
+def test_a_tool_that_cannot_be_started_is_no_failure_of_the_repository(
+    case: Case, repository: Path, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(repository, go_dot_mod="module x\n")
+    script(tools, "go", "echo 'go cannot be started: no luck' >&2; exit 126")
+    assert check(case, repository, "test")["failures"] == ["go test failed: go cannot be started: no luck"]
+    (tools / "go").write_text("#!/nowhere/interpreter\n")
+    untold = {"passed": True, "failures": [], "checks": []}
+    reason = "test of the Go project was not checked: go cannot be started: No such file or directory"
+    assert check(case, repository, "test") == {**untold, "warnings": [reason]}
+    script(tmp_path, "go", "exit 0")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    output = check(case, repository, "test")
+    assert "which the code of a repository does not see" in output["warnings"][0]
+    assert {**output, "warnings": []} == {**untold, "warnings": []}
+    assert "warn test of the Go project was not checked" in case.said
 
 
 @needs_namespaces
