@@ -26,6 +26,9 @@ MOST_ANSWERS = 20
 RUNS_SHOWN = 5
 _WIDTH, _HEIGHT, _ACROSS, _DOWN = 140, 46, 172, 78
 _BEND = 60
+# What is wider than a card may be on most screens becomes smaller, down to this share; wider still is for scrolling.
+_ROOM = 1100
+_MOST_SHRUNK = 1600
 _LETTERS = 18
 
 
@@ -87,7 +90,7 @@ def route_page(request: HttpRequest, visitor: Visitor) -> HttpResponseBase:
 
 
 def picture(drawing: Drawing) -> dict[str, Any]:
-    """Return ``boxes``, ``lines``, ``width`` and ``height`` of a drawing, for a template to draw."""
+    """Return ``boxes``, ``lines``, ``width`` and ``height`` of a drawing, and whether it ``shrinks`` or ``scrolls``."""
     places = {}
     boxes = []
     for node in drawing.nodes:
@@ -110,7 +113,9 @@ def picture(drawing: Drawing) -> dict[str, Any]:
         bent = bent or bool(bend)
     width = max(x for x, _ in places.values()) + _WIDTH + 4
     height = max(y for _, y in places.values()) + _HEIGHT + 4
-    return {"boxes": boxes, "lines": lines, "width": width, "height": height + (_BEND // 2 if bent else 0)}
+    size = {"width": width, "height": height + (_BEND // 2 if bent else 0)}
+    fitting = {"shrinks": _ROOM < width <= _MOST_SHRUNK, "scrolls": width > _MOST_SHRUNK}
+    return {"boxes": boxes, "lines": lines, **size, **fitting}
 
 
 def _said(value: Any) -> str:

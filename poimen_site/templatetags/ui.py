@@ -75,6 +75,16 @@ def ago(value: datetime | None) -> SafeString | str:
     return _time("<time data-relative", text, relative(datetime.now(UTC) - text))
 
 
+@register.filter
+def ahead(value: datetime | None) -> SafeString | str:
+    """Say how far ahead a moment is that is still to come, ``due now`` once it is there."""
+    if value is None:
+        return NOTHING
+    text = value.astimezone(UTC)
+    said = relative(datetime.now(UTC) - text)
+    return _time("<time data-relative=ahead", text, "due now" if said == "just now" else said)
+
+
 def _time(tag: str, at: datetime, shown: str) -> SafeString:
     return format_html(
         tag + ' datetime="{}" title="{} UTC">{}</time>',

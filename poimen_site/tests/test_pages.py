@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from canvas.tests.asking import saved
 from canvas.tests.drawing import node
 from poimen_site.pages.urls import urlpatterns
-from poimen_site.templatetags.ui import relative
+from poimen_site.templatetags.ui import ago, ahead, relative
 from workflows.models import Execution, LogEntry, Membership, Role
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.test_approvals import gate
@@ -299,6 +299,12 @@ def test_an_unknown_address_is_a_page_for_browsers_and_json_for_programs() -> No
 )  # fmt: skip
 def test_what_is_ahead_is_said_to_the_minute(seconds: int, said: str) -> None:
     assert relative(timedelta(seconds=seconds)) == said
+
+
+def test_what_is_to_come_did_not_happen_just_now() -> None:
+    assert ">due now<" in str(ahead(datetime.now(UTC) + timedelta(seconds=2)))
+    assert ">in 1 h" in str(ahead(datetime.now(UTC) + timedelta(minutes=65)))
+    assert ">just now<" in str(ago(datetime.now(UTC) - timedelta(seconds=2)))
 
 
 def test_a_workflow_offers_its_inputs() -> None:

@@ -54,10 +54,29 @@ def test_a_schedule_is_read_out_with_its_next_runs() -> None:
     page = review(SCAN + " every weekday at 7:30 in Berlin")
     assert "At 07:30" in page
     assert len(re.findall(r"<li><span>\w{3} \d\d \w{3} \d{4}, 07:30</span>", page)) == 5
+    assert page.count("data-relative=ahead") == 5
     assert "Make a schedule" in page
     shown = re.search(r'<pre[^>]*id="spec"[^>]*>(.*?)</pre>', page, re.DOTALL)
     assert shown is not None
     assert validate_cron_spec(json.loads(unescape(shown.group(1)))).valid
+
+
+def test_a_drawing_wider_than_the_page_shrinks_to_fit_and_a_very_wide_one_says_that_it_goes_on() -> None:
+    def width(page: str) -> int:
+        found = re.search(r'<svg(?: class="shrinks")? width="(\d+)"', page)
+        assert found is not None
+        return int(found.group(1))
+
+    short, long = review(SCAN), review(SCAN + ", analyse it, run the tests and get an approval first")
+    assert width(short) < 1_100 < width(long) < 1_600
+    assert [('<svg class="shrinks"' in page, "scroll it" in page) for page in (short, long)] == [
+        (False, False), (True, False),
+    ]  # fmt: skip
+    wide = review(
+        SCAN + ", https://git.example.org/b.git, https://git.example.org/c.git and https://git.example.org/d.git"
+    )
+    assert width(wide) > 1_600
+    assert "scroll it" in wide
 
 
 def test_what_is_missing_is_asked_and_the_answer_completes_it() -> None:

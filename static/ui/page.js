@@ -26,9 +26,9 @@ export function toast(text, isBad = false) {
 
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 
-function relative(seconds) {
+function relative(seconds, near) {
   const size = Math.floor(Math.abs(seconds));
-  if (size < 5) return "just now";
+  if (size < 5) return near;
   const place = UNITS.findIndex(([length]) => size >= length);
   const [unit, name] = UNITS[place];
   const text = `${Math.floor(size / unit)} ${name}`;
@@ -48,7 +48,10 @@ function span(seconds) {
 
 function tick() {
   const now = Date.now();
-  for (const time of document.querySelectorAll("time[data-relative]")) say(time, relative((now - Date.parse(time.dateTime)) / 1000));
+  for (const time of document.querySelectorAll("time[data-relative]")) {
+    const near = time.dataset.relative === "ahead" ? "due now" : "just now"; // what is to come did not happen just now
+    say(time, relative((now - Date.parse(time.dateTime)) / 1000, near));
+  }
   for (const since of document.querySelectorAll("[data-since]")) say(since, span((now - Date.parse(since.dataset.since)) / 1000));
 }
 
