@@ -113,14 +113,22 @@ def complete_now(request: ChatRequest) -> Completion:
                 case _InDatabase(work):
                     result = work()
                 case _Exchange(posting):
+                    _give_back()
                     result = asyncio.run(wire.exchange(posting))
                 case _Pause(seconds):
+                    _give_back()
                     time.sleep(seconds)
                     result = None
         except BaseException as error:  # noqa: BLE001 - the course decides
             send = partial(course.throw, error)
         else:
             send = partial(course.send, result)
+
+
+def _give_back() -> None:
+    """Let others have the thread's connection for as long as a model takes: there are few. A transaction keeps its."""
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 def _with_connection(work: Callable[[], Any]) -> Any:

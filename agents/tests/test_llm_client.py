@@ -8,6 +8,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from agents import llm
@@ -402,3 +403,21 @@ def test_what_was_masked_is_not_used_again(model: DemoServer) -> None:
     assert "hunter2" not in str(row.answer) + str(row.request)
     assert "hunter2" in ask("the password: hunter2-is-long", context=once).text
     assert len(model.seen) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_keeps_a_database_connection_while_a_model_thinks(
+    model: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+
+    async def watched(posting: Any) -> Any:
+        held.append(connection.connection is not None)
+        return await exchange(posting)
+
+    exchange = wire.exchange
+    monkeypatch.setattr(wire, "exchange", watched)
+    assert not Exchange.objects.exists()
+    ask("hello")
+    assert held == [False]
+    assert Exchange.objects.get().status == "success"
