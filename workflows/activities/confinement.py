@@ -114,9 +114,14 @@ class Confinement:
         return finished
 
     def _why_not(self, program: str, reason: str) -> str:
-        found = shutil.which(program)
-        over = [p for p in _hidden() if found and self.namespaced and Path(found).resolve().is_relative_to(p)]
-        return f"{found} is in {over[0]}, which the code of a repository does not see" if over else reason
+        found, files = shutil.which(program), _files()
+        if not found or not self.namespaced:
+            return reason
+        real = Path(found).resolve()
+        over = [place for place in files["hide"] if real.is_relative_to(place)]
+        if not over or any(real.is_relative_to(Path(place).resolve()) for place in files["show"]):
+            return reason
+        return f"{found} is in {over[0]}, which the code of a repository does not see"
 
 
 @cache

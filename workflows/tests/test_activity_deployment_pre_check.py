@@ -10,7 +10,6 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,13 +47,13 @@ def repository(case: Case) -> Path:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory at the front of the PATH."""
-    directory = Path(__file__).parent.parent.parent / "var" / f"tools-{os.getpid()}"
-    directory.mkdir(parents=True)
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory at the front of the PATH, which checks see although all around it is hidden."""
+    directory, python = tmp_path / "tools", confinement._python()
+    directory.mkdir()
+    monkeypatch.setattr(confinement, "_python", lambda: [*python, directory])
     monkeypatch.setenv("PATH", f"{directory}{os.pathsep}{os.environ['PATH']}")
-    yield directory
-    shutil.rmtree(directory)
+    return directory
 
 
 def write(repository: Path, **files: str) -> None:
