@@ -1,5 +1,6 @@
 """JSON dug out of what models write: fences, prose, thoughts, broken ends; never at the price of time or invention."""
 
+import json
 import time
 from typing import Any
 
@@ -130,6 +131,17 @@ def test_the_demo_models_values_fit_the_schema_and_the_question() -> None:
     assert value["parameters"] == {"repo": "https://example.org/a.git"}
     assert value["cronSchedule"] == "0 2 * * *"
     assert value == value_for(ROUTE, asked)
+
+
+def test_the_demo_model_reads_a_schema_in_words_and_answers_the_question_that_a_complaint_is_about() -> None:
+    in_words = f"It must fit this JSON Schema:\n{json.dumps(ROUTE)}"
+    asked = {"role": "user", "content": "BEGIN\nScan https://example.org/a.git\nEND"}
+    complaint = {"role": "user", "content": f"That cannot be used: it holds no JSON. {in_words}"}
+    system = {"role": "system", "content": f"You plan.\n\n{in_words}"}
+    for messages in ([system, asked], [asked, {"role": "assistant", "content": "no"}, complaint]):
+        value = json.loads(reply_to({"messages": messages}).text)
+        assert problem_of(value, ROUTE) is None
+        assert value["activities"] == ["SecurityScanActivity"]
 
 
 def test_the_demo_model_summarises_and_says_what_it_is() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agents.demo_llm.server import DemoServer
+from agents.llm import learning
 from agents.models import Exchange, PromptVersion
 from agents.router.routing import Route, route
 from workflows.tests.people import customer
@@ -54,6 +55,31 @@ def test_fences_around_an_answer_and_servers_without_schemas_do_not_matter(model
     model.next("no-schema")
     says(model)
     assert route(f"is {REPO} harmless?").source == "llm"
+
+
+@pytest.mark.parametrize(
+    "message, wanted",
+    [
+        (f"scan {REPO} and tell slack", {"SecurityScanActivity", "NotifyStatusActivity"}),
+        (f"Every night, run the tests of {REPO}", {"DeploymentPreCheckActivity"}),
+        ("ask the model for a haiku", {"LLMInferenceActivity"}),
+        ("call https://api.example.org/health every hour", {"HttpRequestActivity"}),
+    ],
+)
+def test_the_demo_model_chooses_by_the_words_of_ordinary_sentences(
+    model: DemoServer, message: str, wanted: set[str]
+) -> None:
+    learning.takes_schema("reasoning", False)  # as after one refusal: the schema is in words from then on
+    answer = route(message)
+    assert (answer.source, answer.reason, wanted - set(answer.activities)) == ("llm", "", set())
+    assert "response_format" not in model.seen[0].body
+    assert len(model.seen) == 1
+
+
+def test_the_demo_model_chooses_nothing_where_nothing_is_asked_for(model: DemoServer) -> None:
+    answer = route("hello there")
+    assert (answer.source, answer.document) == ("fallback", None)
+    assert "activities: [] should be non-empty" in answer.reason
 
 
 def test_what_was_remembered_is_in_the_prompt(model: DemoServer) -> None:
