@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
-from agents.router.routing import MAX_MESSAGE, route
+from agents.router.routing import MAX_MESSAGE, MessageRefused, route
 from workflows.activities.context import ActivityContext
 from workflows.activities.registry import activity
 from workflows.activities.shapes import TAKES_SECRETS, Fields
-from workflows.errors import PermanentError
+from workflows.errors import InvalidInput, PermanentError
 
 
 class UnclearRequest(PermanentError):
@@ -51,14 +51,17 @@ class LLMRouterOutput(Fields):
 )
 async def route_message(input: LLMRouterInput, context: ActivityContext) -> LLMRouterOutput:
     """Turns a sentence into a WorkflowSpec or CronWorkflowSpec; runs nothing."""
-    routed = await asyncio.to_thread(
-        route,
-        input.message,
-        context=input.context,
-        customer=context.identity.customer,
-        memory=input.memory_context,
-        auth_token=input.auth_token or "",
-    )
+    try:
+        routed = await asyncio.to_thread(
+            route,
+            input.message,
+            context=input.context,
+            customer=context.identity.customer,
+            memory=input.memory_context,
+            auth_token=input.auth_token or "",
+        )
+    except MessageRefused as refused:
+        raise InvalidInput(f"{refused.field}: {refused}") from None
     document = routed.document
     if document is None:
         raise UnclearRequest("; ".join(question.text for question in routed.questions))

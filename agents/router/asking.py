@@ -204,7 +204,7 @@ def _parameters(given: Mapping[str, Any], sentence: Sentence, context: str, inte
     for name, value in given.items():
         if value in (None, "", [], {}) or squashed(name.rpartition(".")[2]) == "path":
             continue
-        foreign = [text for text in _texts(value) if _ADDRESS.search(text) and not _stands_in(text, source)]
+        foreign = [text for text in texts_in(value) if _ADDRESS.search(text) and not _stands_in(text, source)]
         if foreign:
             intent.warnings.append(f"{name} is left out: nobody gave {foreign[0][:100]}.")
         elif "${" in json.dumps(value) or "{%" in json.dumps(value):
@@ -222,9 +222,10 @@ def _stands_in(text: str, source: str) -> bool:
     )
 
 
-def _texts(value: Any) -> list[str]:
+def texts_in(value: Any) -> list[str]:
+    """Return every text in ``value``, at any depth; keys are none."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for part in value.values() for text in _texts(part)]
-    return [text for part in value for text in _texts(part)] if isinstance(value, list) else []
+        return [text for part in value.values() for text in texts_in(part)]
+    return [text for part in value for text in texts_in(part)] if isinstance(value, list) else []

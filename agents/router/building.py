@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.router import phrases
-from agents.router.inputs import Inputs, parameters_of
+from agents.router.inputs import Inputs, parameters_of, squashed
 from agents.router.intent import Intent, Note, Question
 from agents.router.steps import Plan, Step, plan_steps, short_name
 from workflows.activities.registry import Activity
@@ -55,6 +55,7 @@ def build(intent: Intent, activities: Mapping[str, Activity]) -> Built:
     plan = plan_steps(intent, activities)
     inputs = Inputs()
     states = _states(plan, intent, inputs)
+    plan.warnings += _unused(intent, plan)
     name = _name(intent, plan)
     document: dict[str, Any] = {"name": name}
     if inputs.values:
@@ -87,6 +88,13 @@ def build(intent: Intent, activities: Mapping[str, Activity]) -> Built:
     else:
         built.spec = document
     return built
+
+
+def _unused(intent: Intent, plan: Plan) -> list[str]:
+    """Return a warning for each value that was given by a name that no step has for an input."""
+    taken = {squashed(name) for step in plan.steps for name in step.activity.input_schema.get("properties", {})}
+    unused = [name for name in intent.given if squashed(name.rpartition(".")[2]) not in taken]
+    return [f'"{name[:64]}" of the context is not used: no step has such an input.' for name in unused]
 
 
 def _in_order(notes: list[Note], plan: Plan) -> list[Note]:

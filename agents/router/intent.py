@@ -36,11 +36,13 @@ class Note:
 class Intent:
     """Which activities with which values; ``parameters`` by input name or ``Activity.input``.
 
-    ``order`` are pairs of activities (earlier, later), ``reasons`` the words that chose each activity.
+    ``given`` are the names of those that must not go unused without a word. ``order`` are pairs of activities (earlier,
+    later), ``reasons`` the words that chose each activity.
     """
 
     activities: list[str]
     parameters: dict[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
     is_cron: bool = False
     cron_schedule: str = ""
     cron_timezone: str = "UTC"

@@ -49,7 +49,7 @@ def understand(
     _add_implied(sentence, intent, activities)
     details = read_details(sentence, _with_report(intent.activities))
     outcomes = read_outcomes(sentence.text, intent.activities, choice.mentions)
-    intent.parameters = details.values | dict(context)
+    intent.parameters, intent.given = details.values | dict(context), tuple(context)
     _choose_model(intent)
     intent.order = order_constraints(sentence, choice)
     if outcomes.condition is not None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agents import llm
 from agents.prompts.sandbox import PromptError
-from agents.router.asking import Asked, ask_model
+from agents.router.asking import Asked, ask_model, texts_in
 from agents.router.building import Built, build
 from agents.router.intent import Note, Question
 from agents.router.offline import understand
@@ -23,11 +23,20 @@ from workflows.models import Customer
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 4_000
+_REFERENCE = re.compile(r"\$\{.*\}|\{%.*%\}", re.DOTALL)
 Context = str | Mapping[str, Any] | None
 
 
 class MessageRefused(ValueError):
-    """The message is empty or too long; the text is a sentence."""
+    """The message, or its context (``field``), is nothing that can be read; the text is a sentence."""
+
+    field = "message"
+
+
+class ContextRefused(MessageRefused):
+    """A value of the context is of no use; the text begins with its name."""
+
+    field = "context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,8 @@ def route(
     Of those, ``schedule`` ("every hour", a cron text) counts instead of what the message says of time, and ``message``
     is read after it.
     ``customer`` (or its id) pays for the call, ``memory`` is what RetrieveMemoryActivity gave. ``activities`` are those
-    to choose from, all that are registered if left out. Raises :class:`MessageRefused`.
+    to choose from, all that are registered if left out. Raises :class:`MessageRefused`, and
+    :class:`ContextRefused` for values of the context that are references, or no text where text is read.
     """
     text = message.strip()
     if not text:
@@ -148,10 +158,16 @@ def _answer(built: Built, source: Literal["llm", "fallback"], reason: str) -> Ro
 
 
 def _read_context(context: Context) -> tuple[dict[str, Any], str]:
-    """Return the values of a context, and its text."""
+    """Return the values of a context, and its text; raises :class:`ContextRefused`."""
     if context is None or isinstance(context, str):
         return {}, (context or "").strip()[:MAX_MESSAGE]
     values = {str(key): value for key, value in context.items() if value not in (None, "")}
+    for key, value in values.items():
+        if key in ("schedule", "message") and not isinstance(value, str):
+            expected = 'how often, as text such as "every hour" or a cron text' if key == "schedule" else "text"
+            raise ContextRefused(f"{key}: expected {expected}")
+        if reference := next((text for text in texts_in(value) if _REFERENCE.fullmatch(text.strip())), None):
+            raise ContextRefused(f"{key[:64]}: expected the value itself, and {reference.strip()[:100]} refers to one")
     return values, str(values.pop("message", ""))[:MAX_MESSAGE]
 
 

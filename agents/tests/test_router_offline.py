@@ -133,6 +133,13 @@ def test_what_is_not_made_part_of_it_is_said(message: str, words: str) -> None:
     assert f'"{words}" is not part of it: add that on the canvas.' in answer.warnings
 
 
+def test_a_value_of_the_context_that_no_step_takes_is_said() -> None:
+    answer = routed("scan my code", context={"repo": REPO, "SecurityScan.severity": "high", "colour": "red"})
+    assert answer.spec is not None
+    assert answer.spec["input"] == {"repo": REPO, "severity": "high"}
+    assert answer.warnings == ['"colour" of the context is not used: no step has such an input.']
+
+
 def test_a_message_about_failures_catches_every_step_and_the_run_still_fails() -> None:
     made = states(routed("analyse REPO and mail ann@example.org if it fails"))
     assert [made[name]["catch"][0]["next"] for name in ("Clone", "Analyze")] == ["NotifyFailure", "NotifyFailure"]

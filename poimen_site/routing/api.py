@@ -126,7 +126,7 @@ def routed(access: Access, sent: Any, *, offline: bool = False) -> tuple[dict[st
     try:
         drawn = route_and_draw(body["message"], access.customer, body["context"], offline=offline)
     except MessageRefused as refused:
-        raise serializers.ValidationError({"message": [str(refused)]}) from None
+        raise serializers.ValidationError({refused.field: [str(refused)]}) from None
     if body["dryRun"] or drawn.drawing is None:
         return drawn.as_json(), False
     with answered():

@@ -75,6 +75,10 @@ def test_error_handling_and_the_time_limit_are_drawn_at_the_start() -> None:
         ({"message": "  "}, "message: "),
         ({"message": "x" * 4001}, "message: "),
         ({"message": "x", "context": "y" * 20_000}, "context: at most 16 KiB"),
+        ({"message": "x", "context": {"schedule": [1]}}, "context: schedule: expected how often, as text"),
+        ({"message": "x", "context": {"message": {"a": 1}}}, "context: message: expected text"),
+        ({"message": "x", "context": {"repo": "${workflow.input.x}"}}, "context: repo: expected the value itself"),
+        ({"message": "x", "context": {"to": ["{% 1 + 1 %}"]}}, "context: to: expected the value itself"),
         ({"message": "x", "dryrun": True}, 'dryrun: unknown key (did you mean "dryRun"?)'),
     ],
 )
