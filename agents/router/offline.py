@@ -18,6 +18,10 @@ from agents.router.steps import short_name
 from workflows.activities.registry import Activity
 
 _DEPLOYS = re.compile(r"\bdeploy(?:s|ed|ing)?\s+(?:it|the|to|this|our|my|§)", re.IGNORECASE)
+# A repository is to be checked, and nothing says for what.
+_CHECKS_CODE = re.compile(
+    r"\b(?:check\w*|(?:über)?prüf\w*|vérifi\w+|comprueba\w*|verifica\w*)\b[^.;!?]{0,60}?§[rp]\d", re.IGNORECASE
+)
 DEFAULT_MODEL = "reasoning"
 # Values that only some activities take, by their kind in the sentence, with what these do.
 _TAKEN_BY = {
@@ -149,7 +153,10 @@ def _ask_back(sentence: Sentence, choice: Choice, intent: Intent) -> None:
         and phrases.CHECK in choice.wanted
     ):
         intent.warnings.append("Nothing here deploys: DeploymentPreCheckActivity says whether it could be.")
-    if not intent.activities:
+    if not intent.activities and _CHECKS_CODE.search(sentence.text):
+        text = "What should be checked there: its security, the quality of its code, or whether its tests pass?"
+        intent.questions.append(Question("message", text, ("security", "code quality", "run the tests")))
+    elif not intent.activities:
         intent.questions.append(Question("message", _nothing_understood(choice)))
 
 

@@ -124,6 +124,7 @@ _PATTERNS: tuple[tuple[str | None, str], ...] = (
     # Requests to addresses that are no repositories.
     (HTTP, r"\b(?:call|hit|request|fetch|get|post|put|delete|patch|head|query|invoke|poll|ping|download|check|probe|trigger|visit|open|read|load|curl|test|send|push|submit)\w*\s+(?:[^.;!?§]|§(?!u)){0,60}?§u\d+"),
     (HTTP, r"\b(?:is|are)\s+§u\d+\s+(?:up|down|reachable|alive|available|online|working|there)\b"),
+    (HTTP, r"\b(?:(?:über)?prüf\w*|rufe?|frage?|teste?|lade|hole?|vérifi\w+|appel\w+|comprueba\w*|verifica\w*|llama\w*)\s+(?:[^.;!?§]|§(?!u)){0,60}?§u\d+"),
     (HTTP, r"§u\d+\s+(?:is|are|still|answers?|responds?|returns?|works?)\b|\bhttps?\s+requests?\b|\bapi\s+call\b"),
 )  # fmt: skip
 

@@ -133,6 +133,20 @@ def test_what_is_not_made_part_of_it_is_said(message: str, words: str) -> None:
     assert f'"{words}" is not part of it: add that on the canvas.' in answer.warnings
 
 
+@pytest.mark.parametrize("verb", ["Check", "Prüfe", "Bitte überprüfe"])
+def test_checking_an_address_calls_it_and_checking_a_repository_asks_for_what(verb: str) -> None:
+    every = "every weekday at 7:30" if verb == "Check" else "jeden Werktag um 7:30"
+    called = routed(f"{verb} https://www.example.org/health {every}")
+    assert called.cron_spec is not None
+    assert (called.cron_spec["schedule"], list(states(called))) == ("30 7 * * 1-5", ["HttpRequest"])
+    (question,) = routed(f"{verb} REPO {every}").questions
+    assert question.options == ("security", "code quality", "run the tests")
+    for option, step in zip(question.options, ("SecurityScan", "Analyze", "PreCheck"), strict=True):
+        answer = routed(f"{verb} REPO {every}", context={"message": option})
+        assert answer.is_cron
+        assert list(states(answer)) == ["Clone", step]
+
+
 def test_a_value_of_the_context_that_no_step_takes_is_said() -> None:
     answer = routed("scan my code", context={"repo": REPO, "SecurityScan.severity": "high", "colour": "red"})
     assert answer.spec is not None
