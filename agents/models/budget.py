@@ -54,8 +54,15 @@ class Budget(models.Model):
         return f"{whose} a {self.period}" if self.period != BudgetPeriod.TOTAL else f"{whose} in all"
 
     def clean(self) -> None:
-        """Refuse a workflow of another customer, and no limit at all."""
+        """Refuse a workflow of another customer, no limit at all, limits below zero, and a warning after the end."""
         if self.workflow is not None and self.customer_id not in (None, self.workflow.customer_id):
             raise ValidationError({"workflow": "This workflow belongs to another customer"})
         if self.soft_limit is None and self.hard_limit is None:
-            raise ValidationError("Give a soft limit, a hard limit, or both")
+            raise ValidationError({"hard_limit": "Give a soft limit, a hard limit, or both"})
+        limits = {"soft_limit": self.soft_limit, "hard_limit": self.hard_limit}
+        if negative := {
+            name: "A limit is 0 or more" for name, limit in limits.items() if limit is not None and limit < 0
+        }:
+            raise ValidationError(negative)
+        if self.soft_limit is not None and self.hard_limit is not None and self.soft_limit > self.hard_limit:
+            raise ValidationError({"soft_limit": "The soft limit warns first: it is at most the hard limit"})

@@ -89,9 +89,12 @@ def test_a_budget_is_written_by_superusers(model: DemoServer) -> None:
     form = {"period": "month", "unit": "USD", "soft_limit": "5", "hard_limit": "1", "is_active": "on"}
     response = root().post("/admin/agents/budget/add/", form)
     assert response.status_code == 200
-    assert "budget_warns_first" in response.content.decode() or "violated" in response.content.decode()
+    assert "The soft limit warns first: it is at most the hard limit" in response.content.decode()
     client = Client()
     client.force_login(User.objects.get(username="root"))
+    for limits, words in (({"soft_limit": "", "hard_limit": ""}, "or both"), ({"soft_limit": "-1"}, "0 or more")):
+        page = client.post("/admin/agents/budget/add/", form | limits).content.decode()
+        assert (words in page, "is violated" in page) == (True, False)
     assert client.post("/admin/agents/budget/add/", form | {"hard_limit": "10"}).status_code == 302
     assert Budget.objects.get().hard_limit == 10
     assert signed_in(Role.ADMIN).post("/admin/agents/budget/add/", form).status_code == 403
