@@ -42,6 +42,7 @@ def text(client: Client, path: str, code: int = 200) -> str:
 
 def test_nobody_sees_a_page_without_signing_in() -> None:
     values = {
+        "<str:exchange_id>": str(uuid4()),
         "<str:schedule_id>": str(uuid4()),
         "<str:workflow_id>": str(uuid4()),
         "<str:execution_id>": str(uuid4()),
