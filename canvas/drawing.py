@@ -5,12 +5,13 @@ Owns where nodes stand. What a canvas cannot show is left out and named, never d
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from canvas.models import RelationType
 from canvas.nodes import DOCUMENT_KEYS, STATE_TYPES
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 COLUMN, ROW = 260, 140
 _ENDS = ("Succeed", "Fail")
@@ -135,6 +136,8 @@ def _joined(way: _Way, terms: list[str]) -> _Way:
 
 
 def _graph(ways: Mapping[str | None, list[_Way]], start: str, end: str, drawing: Drawing) -> "nx.DiGraph[str]":
+    import networkx as nx  # see canvas.graph
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node(start)
     for name, following in ways.items():
@@ -151,6 +154,8 @@ def _graph(ways: Mapping[str | None, list[_Way]], start: str, end: str, drawing:
 
 def _places(graph: "nx.DiGraph[str]", names: list[str]) -> dict[str, dict[str, int]]:
     """Give each node the column of its longest way from the start, and a row of its own within it."""
+    import networkx as nx  # see canvas.graph
+
     column = dict.fromkeys(names, 0)
     for name in nx.topological_sort(graph):
         column[name] = max((column[before] + 1 for before in graph.predecessors(name)), default=0)

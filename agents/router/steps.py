@@ -6,8 +6,6 @@ Owns the rules that hold whoever chose the activities: what an activity builds o
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import networkx as nx
-
 from agents.router import phrases
 from agents.router.intent import Intent, Note, Question
 from workflows.activities.registry import Activity
@@ -145,6 +143,8 @@ def _has_something_to_report(chosen: list[str]) -> bool:
 
 def _ordered(chosen: list[str], intent: Intent, activities: Mapping[str, Activity]) -> list[str]:
     """Sort by what builds on what, then by what the sentence says, then by what usually comes first."""
+    import networkx as nx  # takes as long as half the start of a process, and is for sentences alone
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(chosen)
     for name in chosen:

@@ -274,4 +274,4 @@ def test_this_checkout_is_analysed_in_reasonable_time(case: Case, settings: Sett
     assert sum(os.times()[:4]) - began < 60
     assert output["metrics"]["tools"][:2] == ["lizard", "ruff"]
     assert output["metrics"]["totalFiles"] > 50
-    assert output["metrics"]["filesNotMeasured"] == 0
+    assert output["metrics"]["filesNotMeasured"] <= 1  # the bundle of the canvas editor is no code to measure
