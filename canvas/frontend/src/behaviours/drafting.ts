@@ -23,7 +23,8 @@ export function useDrafting(): void {
             at: new Date().toISOString(),
             canvas: draft,
           });
-          if (isDirty(editor.getState())) editor.setState({ draft: "kept" });
+          const now = editor.getState();
+          if (isDirty(now) && now.history.present === canvas) editor.setState({ draft: "kept" });
         } else {
           if (await draftOf(state.workflow)) await dropDraft(state.workflow);
           if (!isDirty(editor.getState())) editor.setState({ draft: "none" });
@@ -36,6 +37,7 @@ export function useDrafting(): void {
       if (!state.mayEdit || (state.history.present === before.history.present && state.saved === before.saved)) return;
       window.clearTimeout(timer);
       timer = window.setTimeout(keep, DELAY);
+      if (state.draft === "kept") editor.setState({ draft: "none" }); // what is kept is older than what is shown
     }
     function flush(): void {
       if (editor.getState().history.present !== kept) void keep();
