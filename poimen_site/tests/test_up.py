@@ -211,7 +211,7 @@ def test_a_start_says_at_once_which_database_it_waits_for(installation: Installa
         installation.environment["DATABASE_URL"] = f"postgresql://ann:sesame@{there}/poimen"
         installation.launch()
         assert installation.process is not None
-        said = until(installation.log.read_text, 60)
+        said = until(lambda: installation.log.read_text().partition("\n")[1] and installation.log.read_text(), 60)
         assert said.splitlines()[0] == f"poimen | connecting to the database at postgresql://ann@{there}/poimen"
         assert installation.process.poll() is None, "it was said before it was given up"
         installation.stop()
