@@ -148,10 +148,7 @@ def _ask_back(sentence: Sentence, choice: Choice, intent: Intent) -> None:
         intent.questions.append(
             Question("repo", "An address holds a password. Keep that as a secret and write its handle, secret:<id>.")
         )
-    if (
-        re.search(r"\bdeploy(?:s|ed|ing)?\s+(?:it|the|to|this|our|my|§)", sentence.text, re.IGNORECASE)
-        and phrases.CHECK in choice.wanted
-    ):
+    if _DEPLOYS.search(sentence.text) and phrases.CHECK in choice.wanted:
         intent.warnings.append("Nothing here deploys: DeploymentPreCheckActivity says whether it could be.")
     if not intent.activities and _CHECKS_CODE.search(sentence.text):
         text = "What should be checked there: its security, the quality of its code, or whether its tests pass?"
