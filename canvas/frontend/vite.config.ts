@@ -16,7 +16,7 @@ export default defineConfig({
       output: {
         entryFileNames: "editor.js",
         chunkFileNames: "[name]-[hash].js",
-        assetFileNames: (asset) => (asset.names[0]?.endsWith(".css") ? "editor.css" : "[name]-[hash][extname]"),
+        assetFileNames: (asset) => (asset.names[0] === "main.css" ? "editor.css" : "[name]-[hash][extname]"),
       },
     },
   },
