@@ -1,0 +1,24 @@
+// What the server found wrong with the chosen element, above its form.
+import type { ReactElement } from "react";
+import { Icon } from "../icons";
+
+export function Marks({
+  list,
+}: {
+  list: { severity: string; message: string; suggestion: string }[];
+}): ReactElement | null {
+  if (!list.length) return null;
+  return (
+    <ul className="marks">
+      {list.slice(0, 20).map((problem, index) => (
+        <li key={index} className={problem.severity === "error" ? "tone-bad" : "tone-wait"}>
+          <Icon name={problem.severity === "error" ? "cross" : "warning"} />
+          <span>
+            {problem.message}
+            {problem.suggestion && <span className="quiet"> {problem.suggestion}.</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
