@@ -185,6 +185,10 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
+# On one's own machine files change under a running server: each is looked up when it is asked for. In production they
+# are those of the image, found once at the start.
+WHITENOISE_AUTOREFRESH = ENVIRONMENT != "production"
+WHITENOISE_MAX_AGE = 60 if ENVIRONMENT == "production" else 0  # seconds
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -331,6 +335,7 @@ POIMEN_LLM_REQUESTS_PER_MINUTE = llm_settings.limits_by_alias(
     default=0,
 )  # fmt: skip
 POIMEN_LLM_TIMEOUT_SECONDS = env.number("POIMEN_LLM_TIMEOUT_SECONDS", default=110.0, least=1.0, most=3600.0)
+POIMEN_LLM_ANSWER_TOKENS = env.whole_number("POIMEN_LLM_ANSWER_TOKENS", default=16_384, least=1, most=1_000_000)
 POIMEN_LLM_RETENTION_DAYS = env.whole_number("POIMEN_LLM_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
 
 # What a scraper of /metrics shows; without it they are told on this machine only.
