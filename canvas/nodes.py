@@ -14,12 +14,14 @@ from canvas.json_values import faults_of
 from canvas.problems import Findings
 from workflows.spec import limits
 
-Kind = Literal["activity", "start", "end"]
+Kind = Literal["activity", "start", "end", "note", "group"]
 StateType = Literal["Task", "Wait", "WaitForSignal", "Workflow"]
 
 STATE_TYPES: tuple[StateType, ...] = ("Task", "Wait", "WaitForSignal", "Workflow")
 RESERVED_IDS = ("workflow", "vars", "item", "index", "result", "error")
 MAX_LABEL_LENGTH = 255
+# Nodes that only people read: a text, and a frame around others. They run nothing and are in no spec.
+REMARKS: tuple[Kind, ...] = ("note", "group")
 
 _BY_SPELLING: dict[str, StateType] = {squash(name): name for name in STATE_TYPES}
 _NODE_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_NAME_LENGTH}}}")
@@ -76,10 +78,10 @@ def fill_node(raw: Mapping[str, Any], catalogue: Catalogue, index: int = 0) -> d
     if not isinstance(node["data"], dict):
         return node
     data = node["data"] = dict(node["data"])
-    if data.get("label") is None:
+    if data.get("label") is None and node.get("type") != "note":
         label = node.get("label")
         data["label"] = label if isinstance(label, str) and label else node.get("id")
-    if node.get("type") in ("start", "end"):
+    if node.get("type") in ("start", "end", *REMARKS):
         return node
     _fill_type(node, data, catalogue)
     if node.get("type") == "activity" and data.get("config") is None:
@@ -119,6 +121,8 @@ def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings)
     if node_id is None:
         return None
     kind = _read_kind(raw, node_id, catalogue, findings)
+    if kind in REMARKS:
+        return Node(index, node_id, kind, node_id)
     data = raw.get("data")
     if not isinstance(data, dict):
         findings.report("bad-data", f"{where}.data is {_kind_of(data)}; expected an object", node_id=node_id)
@@ -182,7 +186,7 @@ def _read_id(node_id: object, where: str, findings: Findings) -> str | None:
 
 def _read_kind(raw: Mapping[str, Any], node_id: str, catalogue: Catalogue, findings: Findings) -> Kind | None:
     kind = raw.get("type")
-    if kind in ("activity", "start", "end"):
+    if kind in ("activity", "start", "end", *REMARKS):
         return kind  # type: ignore[no-any-return]
     if isinstance(kind, str) and squash(kind) in ("choice", "condition", "decision", "parallel"):
         hint: str | None = "draw a decision as edges with relation_type conditional, and a fan-out as several edges"

@@ -38,6 +38,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "no-start": ("warning", "No start node: what has no incoming edge starts"),
     "no-end": ("warning", "No end node: what has no outgoing edge ends"),
     "unknown-node": ("error", "An edge from or to a node that is not there"),
+    "edge-to-remark": ("error", "An edge from or to a note or a group, where nothing runs"),
     "self-loop": ("error", "An edge from a node to itself"),
     "duplicate-edge": ("error", "Two edges between the same nodes in the same direction"),
     "edge-into-start": ("error", "An edge into a start node"),

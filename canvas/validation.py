@@ -14,7 +14,7 @@ from canvas.conditions import compile_condition, is_else
 from canvas.edges import Edge, fill_edges, read_edge
 from canvas.graph import Graph, find_cycles
 from canvas.names import Names, UnknownName, Use, quoted
-from canvas.nodes import Node, fill_nodes, read_node
+from canvas.nodes import REMARKS, Node, fill_nodes, read_node
 from canvas.parameters import complete_parameters
 from canvas.problems import Findings
 from workflows.spec import limits
@@ -44,6 +44,8 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
     """
     findings, canvas = Findings(), Canvas()
     read = _read_nodes(nodes, catalogue, findings)
+    remarks = {node.id: node for node in read if node.kind in REMARKS}
+    read = [node for node in read if node.kind not in REMARKS]
     by_id: dict[str, Node] = {}
     for node in read:
         by_id.setdefault(node.id, node)
@@ -52,7 +54,7 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
     canvas.nodes = [node for node in read if node.kind == "activity"]
     canvas.start = next((node for node in read if node.kind == "start"), None)
     drawn, all_are_readable = _read_edges(edges, findings)
-    canvas.edges, all_have_ends = _check_edges(drawn, by_id, findings)
+    canvas.edges, all_have_ends = _check_edges(drawn, by_id, remarks, findings)
     cycles = find_cycles(list(by_id.values()), canvas.edges)
     for cycle in cycles:
         _report_cycle(cycle, by_id, findings)
@@ -124,7 +126,9 @@ def _read_edges(edges: object, findings: Findings) -> tuple[list[Edge], bool]:
 # -- edges and paths --------------------------------------------------------------------------------------------
 
 
-def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Findings) -> tuple[list[Edge], bool]:
+def _check_edges(
+    edges: list[Edge], by_id: Mapping[str, Node], remarks: Mapping[str, Node], findings: Findings
+) -> tuple[list[Edge], bool]:
     """Return the edges that join two nodes in a legal way, and whether every edge has two known ends."""
     for edge_id, count in Counter(edge.id for edge in edges).items():
         if count > 1:
@@ -136,6 +140,14 @@ def _check_edges(edges: list[Edge], by_id: Mapping[str, Node], findings: Finding
         unknown = [end for end in (edge.source, edge.target) if end not in by_id]
         for name in unknown:
             all_have_ends = False
+            if name in remarks:
+                findings.report(
+                    "edge-to-remark",
+                    f'{edge.called} names "{name}", which is a {remarks[name].kind}: nothing runs there',
+                    edge_id=edge.id,
+                    suggestion="connect the nodes themselves",
+                )
+                continue
             findings.report(
                 "unknown-node",
                 f'{edge.called} names "{name[:200]}", which is no node',

@@ -11,6 +11,7 @@ from django.db.models import Count, OuterRef, Subquery
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
+from canvas.nodes import REMARKS
 from canvas.problems import is_blocking
 from poimen_site.pages.visitor import Visitor, draw, own_or_404, page
 from workflows.api.executions import executions_of
@@ -19,6 +20,7 @@ from workflows.models import Execution, Role, Workflow, WorkflowStatus, Workflow
 PAGE = 25
 RUNS_SHOWN = 10
 VERSIONS_SHOWN = 10
+_NO_STEPS = ("start", "end", *REMARKS)
 _INPUT = re.compile(r"workflow\.input\.([A-Za-z_][A-Za-z0-9_]{0,63})")
 
 
@@ -101,8 +103,8 @@ def inputs_of(nodes: Sequence[Any], edges: Sequence[Any]) -> dict[str, Any]:
 
 
 def _steps(nodes: Iterable[Any]) -> list[dict[str, str]]:
-    """The nodes from left to right, without the ends: name, type and what does the work."""
-    drawn = [node for node in nodes if isinstance(node, dict) and node.get("type") not in ("start", "end")]
+    """The nodes from left to right, without the ends and remarks: name, type and what does the work."""
+    drawn = [node for node in nodes if isinstance(node, dict) and node.get("type") not in _NO_STEPS]
 
     def place(node: dict[str, Any]) -> tuple[float, float]:
         position = node.get("position")
