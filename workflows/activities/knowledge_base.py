@@ -13,8 +13,16 @@ from typing import Any
 
 from workflows.activities.registry import Activity, registry
 from workflows.spec.durations import format_duration
+from workflows.spec.secret_handles import USE_KEY
 
 VERSION = "1.0"
+
+# What a form needs to know of a value beside its type, as JSON Schema calls it.
+_LIMITS = (
+    "enum", "items", "additionalProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
+)  # fmt: skip
+_EVERY_TYPE = ("string", "integer", "number", "boolean", "object", "array")
 
 
 def knowledge_base() -> dict[str, Any]:
@@ -78,9 +86,11 @@ def _fields(schema: Mapping[str, Any], *, with_required: bool) -> dict[str, Any]
             for key in ("default", "examples"):
                 if property_.get(key) is not None:
                     field[key] = property_[key]
-        for key in ("enum", "items"):
-            if key in chosen:
-                field[key] = chosen[key]
+        field |= {key: chosen[key] for key in _LIMITS if key in chosen}
+        if len(types := _types_of(property_, definitions)) > 1:
+            field["types"] = types
+        if with_required and USE_KEY in property_:
+            field["secrets"] = property_[USE_KEY]
         fields[name] = field
     return fields
 
@@ -91,6 +101,18 @@ def _main_branch(property_: Mapping[str, Any]) -> Mapping[str, Any]:
         if branch.get("type") != "null":
             return dict(branch)
     return property_
+
+
+def _types_of(property_: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
+    """The types that a value may have; all of them for a field that says nothing."""
+    branches = property_.get("anyOf", (property_,))
+    found = dict.fromkeys(
+        kind
+        for branch in (_resolved(branch, definitions) for branch in branches)
+        for kind in ([branch["type"]] if "type" in branch else ["string"] if "const" in branch else _EVERY_TYPE)
+        if kind != "null"
+    )
+    return list(found)
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:

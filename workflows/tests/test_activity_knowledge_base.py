@@ -113,6 +113,17 @@ def test_defaults_and_choices_are_there_for_forms() -> None:
     assert (found["type"], found["items"]["type"]) == ("array", "object")
 
 
+def test_limits_types_and_the_place_for_secrets_are_there_for_forms() -> None:
+    http = entries()["HttpRequestActivity"]["inputs"]
+    status = {key: http["expectStatus"][key] for key in ("type", "types", "minimum", "maximum")}
+    assert status == {"type": "integer", "types": ["integer", "array"], "minimum": 100, "maximum": 599}
+    assert http["headers"]["additionalProperties"] == {"type": "string"}
+    assert (http["url"]["maxLength"], http["url"]["secrets"], http["headers"]["secrets"]) == (8192, "url", "value")
+    assert set(http["body"]["types"]) == TYPES  # anything
+    approval = entries()["ApproveWorkflowActivity"]["inputs"]["timeoutMinutes"]
+    assert (approval["exclusiveMinimum"], "types" in approval) == (0, False)
+
+
 def test_what_is_for_tests_only_is_internal() -> None:
     hidden = {name for name, item in entries().items() if item["internal"]}
     assert hidden >= {"SleepActivity", "FailActivity", "StubbornActivity", "RecordActivity"}
