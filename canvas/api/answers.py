@@ -42,6 +42,31 @@ class CanvasReport(Shape):
         return {**super().get_fields(), "errors": CanvasProblem(many=True)}
 
 
+class ConnectionWarning(Shape):
+    """Why a connection does not carry what its target needs."""
+
+    target = text(help_text="Id of a node, as source")
+    reason = text()
+    source_needs = text(help_text="The outputs there are, or what is missing of them")
+    target_needs = text(help_text="The inputs there are; a * marks what is required")
+    suggestion = text()
+    input = text(required=False, help_text="The field it is about")
+    connection_type = text(required=False, help_text="requires-transformer, where the types are at odds")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add ``source``, which serializers have a meaning of their own for."""
+        return {"source": text(), **super().get_fields()}
+
+
+class CanvasCompatibility(Shape):
+    """Which connections carry what their targets need."""
+
+    is_valid = serializers.BooleanField()
+    incompatibilities = ConnectionWarning(many=True)
+    disconnected_nodes = serializers.ListField(child=serializers.CharField(), help_text="Activities in no connection")
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
 class CanvasJudgement(CanvasReport):
     """The report, and the spec that the canvas compiles to."""
 
@@ -182,3 +207,10 @@ class GatewayAnswer(Shape):
     next_page_token = text(required=False, allow_null=True)
     query_type = text(required=False)
     result = serializers.JSONField(required=False, allow_null=True)
+class ConnectionsBody(Shape):
+    """A canvas whose connections are to be judged."""
+
+    nodes = serializers.ListField(child=CanvasObject(), required=False)
+    edges = serializers.ListField(child=CanvasObject(), required=False)
+
+

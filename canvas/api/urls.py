@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from canvas.api import gateway, relations, starts, workflows
+from canvas.api import compatibility, drafts, gateway, relations, starts, workflows
 
 urlpatterns = [
     path("workflow", gateway.Gateway.as_view()),
     path("workflows", workflows.WorkflowList.as_view()),
     path("workflows/validate", workflows.WorkflowValidation.as_view()),
+    path("workflows/compatibility", compatibility.Compatibility.as_view()),
     path("workflows/<str:workflow_id>", workflows.WorkflowDetail.as_view()),
     path("workflows/<str:workflow_id>/execute", starts.Execute.as_view()),
     path("workflows/<str:workflow_id>/executions", starts.WorkflowExecutions.as_view()),

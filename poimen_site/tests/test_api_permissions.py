@@ -50,6 +50,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("get", "workflows"): Rule(VIEWER),
     ("post", "workflows"): Rule(EDITOR, 201, CANVAS),
     ("post", "workflows/validate"): Rule(VIEWER, 200, CANVAS),
+    ("post", "workflows/compatibility"): Rule(VIEWER, 200, {}),
     ("get", WORKFLOW): Rule(VIEWER),
     ("put", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("patch", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
