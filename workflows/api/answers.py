@@ -138,6 +138,7 @@ class EndedState(StateVisit):
     output = serializers.JSONField(allow_null=True)
     error = serializers.JSONField(required=False)
     startedAt = moment()  # noqa: N815
+    startedMs = serializers.IntegerField()  # noqa: N815
     endedAt = moment()  # noqa: N815
     durationMs = serializers.IntegerField()  # noqa: N815
     worker = text()
@@ -150,6 +151,7 @@ class RunningState(StateVisit):
 
     status = text()
     since = moment(allow_null=True)
+    sinceMs = serializers.IntegerField(allow_null=True)  # noqa: N815
     worker = text(required=False)
     waitingFor = text(required=False)  # noqa: N815
     signal = text(required=False)

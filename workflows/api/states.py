@@ -1,5 +1,6 @@
 """``GET /executions/{id}/states``: what each state did, attempt by attempt, and where the branches stand now."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,15 +25,19 @@ MAX_RUNS = 1000
 
 
 class StatesQuery(Query):
-    """``after``: the ``next`` of an earlier answer; ``state``: only runs of that one."""
+    """``after``: the ``next`` of an earlier answer; ``state``: of that one only; ``values``: with input and output."""
 
     after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
     limit = Limit(most=MAX_RUNS, default=MAX_RUNS)
     state = serializers.CharField(required=False, max_length=128)
+    values = serializers.BooleanField(default=True)
 
 
-def run_body(run: StateRun) -> dict[str, Any]:
-    """Return an ended attempt as JSON; its branch must be loaded. Secrets are masked."""
+def run_body(run: StateRun, *, values: bool = True) -> dict[str, Any]:
+    """Return an ended attempt as JSON; its branch must be loaded. Secrets are masked.
+
+    Without ``values`` its input and output are null: whoever draws a thousand attempts needs their times only.
+    """
     body: dict[str, Any] = {
         "id": run.pk,
         "state": run.state,
@@ -42,9 +47,10 @@ def run_body(run: StateRun) -> dict[str, Any]:
         "visit": run.visit,
         "attempt": run.attempt,
         "status": run.status,
-        "input": secrets.mask(run.input),
-        "output": linked(secrets.mask(run.output)),
+        "input": secrets.mask(run.input) if values else None,
+        "output": linked(secrets.mask(run.output)) if values else None,
         "startedAt": rfc3339(run.started_at),
+        "startedMs": _milliseconds(run.started_at),
         "endedAt": rfc3339(run.ended_at),
         "durationMs": round((run.ended_at - run.started_at).total_seconds() * 1000),
         "worker": run.worker,
@@ -67,6 +73,7 @@ def cursor_body(branch: Branch) -> dict[str, Any]:
         "attempt": branch.attempt,
         "status": branch.status,
         "since": branch.state_entered_at and rfc3339(branch.state_entered_at),
+        "sinceMs": branch.state_entered_at and _milliseconds(branch.state_entered_at),
     }
     optional = {
         "worker": getattr(branch, "worker", None),
@@ -84,6 +91,11 @@ def cursors_of(execution: UUID) -> QuerySet[Branch]:
     )
     rows = Branch.objects.filter(execution=execution, status__in=AT_A_STATE).annotate(worker=Subquery(holder))
     return rows.order_by("depth", "index", "pk")
+
+
+def _milliseconds(moment: datetime) -> int:
+    """Since 1970: durations that are drawn need more than the seconds of RFC 3339."""
+    return int(moment.timestamp() * 1000)
 
 
 def _place(branch: Branch) -> dict[str, Any]:
@@ -108,12 +120,16 @@ class ExecutionStates(APIView):
         cursors = cursors_of(pk)
         if "state" in query:
             runs, cursors = runs.filter(state=query["state"]), cursors.filter(state=query["state"])
-        page = list(runs.select_related("branch")[: query["limit"] + 1])
+        if not query["values"]:
+            runs = runs.defer("input", "output")
+        # What a branch holds is not told here, and may be large.
+        runs = runs.select_related("branch").defer("branch__variables", "branch__item", "branch__previous")
+        page = list(runs[: query["limit"] + 1])
         more = len(page) > query["limit"]
         page = page[: query["limit"]]
         return Response(
             {
-                "states": [run_body(run) for run in page],
+                "states": [run_body(run, values=query["values"]) for run in page],
                 "running": [cursor_body(branch) for branch in cursors[:MAX_RUNS]],
                 "next": page[-1].pk if more else None,
             }

@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from threading import Timer
 from typing import Any
 from uuid import uuid4
@@ -252,6 +253,10 @@ def test_states_show_every_attempt_a_page_at_a_time(engine: Engine) -> None:
         after = page["next"]
     assert collected == [run["id"] for run in body["states"]]
     assert [run["state"] for run in client.get(f"{path}?state=Bad").json()["states"]] == ["Bad"]
+    light = client.get(f"{path}?values=0").json()["states"]
+    assert light == [run | {"input": None, "output": None} for run in body["states"]]
+    for run in light:
+        assert run["startedMs"] // 1000 == datetime.fromisoformat(run["startedAt"]).timestamp()
 
 
 SAY = "INSERT INTO workflows_logentry (execution_id, node_id, level, event, message) VALUES (%s,'','info','',%s)"
