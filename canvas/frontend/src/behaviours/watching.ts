@@ -1,44 +1,69 @@
 // Follows a run over the log socket: frames say that something happened, REST says what. Without the socket it asks.
 
-import { kindOf } from "../model/document";
 import { type JsonObject, textOr } from "../model/json";
-import { fatesOf, listOf } from "../model/run";
-import { type Line, NO_RUN, runStore } from "../run";
-import { customer, Refused, request } from "../server/requests";
+import {
+  type Attempt,
+  type Fate,
+  fateOf,
+  itemsOf,
+  listOf,
+  readAttempt,
+  readStanding,
+  type Standing,
+} from "../model/run";
+import { waysOf, withSilent } from "../model/ways";
+import { type Gate, isOver, type Line, NO_RUN, type Progress, runStore } from "../run";
+import { customer, Refused, request, requestList } from "../server/requests";
 import { canvasNow, editor } from "../store";
 
 const KEPT = 2000; // lines
+const MOST = 20_000; // attempts
+const OVERLAP = 64; // attempts that are asked for again: transactions end in another order than they begin
 const RETRY = [500, 1000, 2000, 5000, 10000]; // ms
-const GATHER = 200; // ms between two questions about states
-const OVER = new Set(["success", "failed", "cancelled", "timed_out"]);
+const GATHER = 250; // ms between two questions about states
+const DRAW = 100; // ms between two drawings of lines
+const APPROVAL = "approval:";
 
-let stopWatching: (() => void) | null = null;
+let watcher: Watcher | null = null;
 
 export function forgetRun(): void {
-  stopWatching?.();
-  stopWatching = null;
-  runStore.setState(NO_RUN);
+  watcher?.stop();
+  watcher = null;
+  runStore.setState(NO_RUN, true);
 }
 
 export function watch(execution: string): void {
   forgetRun();
-  const watcher = new Watcher(execution);
-  stopWatching = () => watcher.stop();
-  runStore.setState({ ...NO_RUN, execution, connection: "connecting" });
+  watcher = new Watcher(execution);
+  runStore.setState({ ...NO_RUN, execution, connection: "connecting" }, true);
   void watcher.ask();
   watcher.connect();
 }
 
+// Looks again now, since something was done that the run will answer to.
+export function askAgain(): void {
+  void watcher?.ask();
+}
+
+// The canvas that the run is drawn on became another one.
+export function drawAgain(): void {
+  watcher?.draw();
+}
+
 class Watcher {
   private readonly execution: string;
-  private ended: JsonObject[] = [];
-  private running: JsonObject[] = [];
+  private attempts = new Map<number, Attempt>();
+  private standing: Standing[] = [];
+  private lines: Line[] = [];
+  private progress = new Map<string, Progress>();
   private cursor = "";
   private failures = 0;
   private isStopped = false;
+  private isComplete = false; // every line is here
   private isAsking = false;
   private isWanted = false;
   private socket: WebSocket | null = null;
+  private drawing = 0;
   private readonly ticking: number;
 
   constructor(execution: string) {
@@ -49,6 +74,7 @@ class Watcher {
   stop(): void {
     this.isStopped = true;
     window.clearInterval(this.ticking);
+    window.clearTimeout(this.drawing);
     this.socket?.close();
   }
 
@@ -58,16 +84,18 @@ class Watcher {
     if (this.cursor) query.set("after", this.cursor);
     if (customer()) query.set("customer", customer());
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/ws/executions/${this.execution}/logs?${query}`);
+    const path = `/ws/executions/${encodeURIComponent(this.execution)}/logs`;
+    const socket = new WebSocket(`${scheme}://${location.host}${path}?${query}`);
     this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
-      if (!this.isOver()) runStore.setState({ connection: "live" });
+      if (!this.isSettled()) runStore.setState({ connection: "live" });
+      void this.ask(); // of what happened while there was no socket
     };
     socket.onmessage = ({ data }) => this.read([JSON.parse(String(data))].flat() as JsonObject[]);
     socket.onclose = () => {
-      if (this.isStopped || this.isOver()) return;
-      runStore.setState({ connection: "lost" });
+      if (this.isStopped || this.isComplete) return;
+      if (!this.isSettled()) runStore.setState({ connection: "lost" });
       const wait = RETRY[Math.min(this.failures, RETRY.length - 1)] ?? 1000;
       this.failures += 1;
       window.setTimeout(() => {
@@ -77,26 +105,31 @@ class Watcher {
     };
   }
 
-  private isOver(): boolean {
-    return runStore.getState().connection === "over" || runStore.getState().connection === "refused";
+  private isSettled(): boolean {
+    const { connection } = runStore.getState();
+    return connection === "over" || connection === "refused";
   }
 
   private read(frames: JsonObject[]): void {
-    const lines: Line[] = [];
+    let hasChanged = false;
     for (const frame of frames) {
       if (textOr(frame.cursor)) this.cursor = textOr(frame.cursor);
-      if (frame.type === "log") {
-        lines.push({
-          cursor: textOr(frame.cursor),
-          timestamp: textOr(frame.timestamp),
-          node: textOr(frame.nodeId),
-          level: textOr(frame.level),
-          message: textOr(frame.message),
-        });
+      const node = textOr(frame.nodeId);
+      if (frame.type === "log" || frame.type === "progress") this.lines.push(lineOf(frame, node));
+      if (frame.type === "progress") {
+        this.progress.set(node, { percent: Number(frame.percent) || 0, message: textOr(frame.message) });
       }
+      if (frame.type === "state" && node) this.progress.delete(node);
+      if (frame.type === "end") this.isComplete = true;
+      // A vote that does not decide changes no state, and is told all the same.
+      if (frame.type === "state" || frame.type === "end" || frame.event === "approval") hasChanged = true;
     }
-    if (lines.length) runStore.setState(({ lines: before }) => ({ lines: [...before, ...lines].slice(-KEPT) }));
-    if (frames.some((frame) => frame.type === "state" || frame.type === "end")) void this.ask();
+    if (this.lines.length > 2 * KEPT) this.lines = this.lines.slice(-KEPT);
+    this.drawing ||= window.setTimeout(() => {
+      this.drawing = 0;
+      runStore.setState({ lines: this.lines.slice(-KEPT), progress: new Map(this.progress) });
+    }, DRAW);
+    if (hasChanged) void this.ask();
   }
 
   // One question at a time; what comes meanwhile is asked once more after it.
@@ -126,44 +159,105 @@ class Watcher {
 
   private async askOnce(): Promise<void> {
     const path = `/executions/${encodeURIComponent(this.execution)}`;
-    const execution = await request("GET", `${path}?logs=0`);
-    if (execution.workflowId !== editor.getState().workflow) throw new Refused("This run is of another workflow.", 404);
-    const status = textOr(execution.status);
-    const isOver = OVER.has(status);
-    let after = isOver ? 0 : Number(this.ended.at(-1)?.id ?? 0); // at the end all once more
-    const ended = isOver ? [] : [...this.ended];
+    const facts = await request("GET", `${path}?logs=0`);
+    if (textOr(facts.workflowId) !== editor.getState().workflow) {
+      throw new Refused("This run is of another workflow.", 404);
+    }
+    const status = textOr(facts.status);
+    const isEnd = isOver(status);
+    // At the end all once more, so that what is shown is what the server says.
+    const attempts = isEnd ? new Map<number, Attempt>() : new Map(this.attempts);
+    let after = isEnd ? 0 : ([...attempts.keys()].sort((a, b) => a - b).at(-OVERLAP - 1) ?? 0);
+    let standing: Standing[] = [];
+    let isCut = false;
     for (let hasMore = true; hasMore; ) {
-      const page = await request("GET", `${path}/states?after=${after}`);
-      ended.push(...listOf(page.states));
-      this.running = listOf(page.running);
-      hasMore = typeof page.next === "number";
+      const page = await request("GET", `${path}/states?values=0&after=${after}`);
+      for (const sent of listOf(page.states)) attempts.set(Number(sent.id), readAttempt(sent));
+      standing = listOf(page.running).map(readStanding);
+      isCut = attempts.size > MOST;
+      hasMore = typeof page.next === "number" && !isCut;
       after = Number(page.next);
     }
+    const gates = isEnd ? [] : await this.openGates(standing);
     if (this.isStopped) return;
-    this.ended = ended;
-    const errors = Array.isArray(execution.errors) ? execution.errors.map(String) : [];
+    this.attempts = attempts;
+    this.standing = isEnd ? [] : standing;
+    const errors = Array.isArray(facts.errors) ? facts.errors.map(String) : [];
+    const { isPausing } = runStore.getState();
     runStore.setState({
       status,
-      version: Number(execution.version) || 0,
-      message: isOver ? (errors.at(-1) ?? "") : "",
+      facts,
+      gates,
+      isCut,
+      version: Number(facts.version) || 0,
+      message: isEnd ? (errors.at(-1) ?? "") : "",
+      isPausing: isPausing && !isEnd && status !== "paused",
+      ...(isEnd ? { connection: "over" as const } : {}),
     });
-    if (isOver) {
-      runStore.setState({ connection: "over" });
-      window.clearInterval(this.ticking);
-    }
-    this.draw(isOver);
+    if (isEnd) window.clearInterval(this.ticking);
+    this.draw();
   }
 
-  private draw(isOver: boolean): void {
-    const nodes = canvasNow().nodes.filter((node) => kindOf(node) === "activity");
+  private async openGates(standing: Standing[]): Promise<Gate[]> {
+    if (!standing.some((one) => one.signal.startsWith(APPROVAL))) return [];
+    const query = new URLSearchParams({ executionId: this.execution, status: "pending", limit: "100" });
+    return (await requestList(`/approvals?${query}`)).map(gateOf);
+  }
+
+  draw(): void {
+    const { status, version } = runStore.getState();
+    const isEnd = isOver(status);
+    const items = itemsOf(this.attempts.values(), this.standing, Date.now());
+    const ran = new Map<string, Fate>([...items].map(([state, list]) => [state, fateOf(list)]));
     // What another version has that this one had not did not fail to run.
-    const isSame = runStore.getState().version === editor.getState().saved.version;
-    const keys = isSame ? nodes.map((node) => node.key) : [];
-    runStore.setState({ nodes: fatesOf(this.ended, this.running, isOver, keys, Date.now()) });
+    const isSame = version === editor.getState().saved.version;
+    const nodes = isSame ? withSilent(canvasNow(), ran, isEnd) : ran;
+    runStore.setState({
+      attempts: this.attempts,
+      standing: this.standing,
+      items,
+      nodes: kept(runStore.getState().nodes, nodes),
+      ways: isSame ? waysOf(canvasNow(), nodes, isEnd) : new Map(),
+    });
   }
 
   // Durations of what runs go on between two events.
   private tick(): void {
-    if (this.running.length && !this.isOver()) this.draw(false);
+    if (this.standing.length && !this.isSettled()) this.draw();
   }
+}
+
+// A fate that is as before keeps its identity, so that its node is not drawn again.
+function kept(before: ReadonlyMap<string, Fate>, now: Map<string, Fate>): Map<string, Fate> {
+  for (const [key, fate] of now) {
+    const old = before.get(key);
+    if (old && (Object.keys(fate) as (keyof Fate)[]).every((name) => old[name] === fate[name])) now.set(key, old);
+  }
+  return now;
+}
+
+function lineOf(frame: JsonObject, node: string): Line {
+  return {
+    cursor: textOr(frame.cursor),
+    timestamp: textOr(frame.timestamp),
+    node,
+    level: textOr(frame.level),
+    message: textOr(frame.message),
+  };
+}
+
+function gateOf(sent: JsonObject): Gate {
+  return {
+    id: textOr(sent.id),
+    state: textOr(sent.state),
+    subject: textOr(sent.subject),
+    description: textOr(sent.description),
+    required: Number(sent.requiredApprovals) || 1,
+    votes: listOf(sent.votes).map((vote) => ({
+      user: textOr(vote.user),
+      approve: vote.approve === true,
+      reason: textOr(vote.reason),
+    })),
+    expiresAt: textOr(sent.expiresAt),
+  };
 }

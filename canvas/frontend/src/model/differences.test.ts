@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { differences } from "./differences";
 import { isSame, readCanvas } from "./document";
-import { fatesOf } from "./run";
 
 const before = readCanvas({
   name: "one",
@@ -32,20 +31,4 @@ test("the order of keys is no difference", () => {
   });
   expect(differences(before, same)).toEqual([]);
   expect(isSame(before, same)).toBe(true);
-});
-
-test("how nodes fare: attempts add up, what runs now comes over what ended, and the rest did not run", () => {
-  const ended = [
-    { state: "a", status: "failed", attempt: 1, durationMs: 100 },
-    { state: "a", status: "success", attempt: 2, durationMs: 50 },
-    { state: "b", status: "success", attempt: 1, durationMs: 10 },
-  ];
-  const running = [{ state: "b", status: "running", attempt: 1, since: new Date(5000).toISOString() }];
-  const live = fatesOf(ended, running, false, ["a", "b", "c"], 7000);
-  expect(live.get("a")).toEqual({ status: "success", attempt: 2, count: 1, milliseconds: 150 });
-  expect(live.get("b")).toEqual({ status: "running", attempt: 1, count: 1, milliseconds: 2000 });
-  expect(live.has("c")).toBe(false);
-  const over = fatesOf(ended, running, true, ["a", "b", "c"], 7000);
-  expect(over.get("b")?.status).toBe("success");
-  expect(over.get("c")?.status).toBe("not run");
 });

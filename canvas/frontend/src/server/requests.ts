@@ -26,12 +26,19 @@ interface Asked {
   signal?: AbortSignal;
 }
 
-// Answers the JSON of a 2xx; throws Refused with the server's sentence, or the AbortError of its signal.
-export async function request(
-  method: string,
-  path: string,
-  { body, headers, signal }: Asked = {},
-): Promise<JsonObject> {
+// Answers the JSON object of a 2xx; throws Refused with the server's sentence, or the AbortError of its signal.
+export async function request(method: string, path: string, asked: Asked = {}): Promise<JsonObject> {
+  const answer = await answerOf(method, path, asked);
+  return isObject(answer) ? answer : {};
+}
+
+// As request, for answers that are arrays: the objects in it.
+export async function requestList(path: string, asked: Asked = {}): Promise<JsonObject[]> {
+  const answer = await answerOf("GET", path, asked);
+  return Array.isArray(answer) ? answer.filter(isObject) : [];
+}
+
+async function answerOf(method: string, path: string, { body, headers, signal }: Asked): Promise<unknown> {
   const sent: Record<string, string> = { Accept: "application/json", ...headers };
   const holder = meta("customer");
   if (holder?.dataset.header) sent[holder.dataset.header] = holder.content;
@@ -54,8 +61,8 @@ export async function request(
     throw new Refused("The server cannot be reached.", 0);
   }
   const answer: unknown = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
   const object = isObject(answer) ? answer : {};
-  if (response.ok) return object;
   throw new Refused(sentence(response.status, object), response.status, object);
 }
 
