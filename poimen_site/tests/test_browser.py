@@ -1,153 +1,33 @@
 """The pages in a real browser, against everything as it runs: sign in, start, watch, lose the connection, decide."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
 
-import httpx
 import psycopg
 import pytest
-from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
-from poimen_site.first_run import MARKER
+from poimen_site.tests.browsing import PATIENCE, PEOPLES_PASSWORD, Site, sign_in
 from poimen_site.tests.polling import until
-from poimen_site.tests.test_up import PASSWORD, Installation
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 20_000  # ms
 LINES = 100_000
 
 
-class Site:
-    """A running installation, and its REST API as the administrator."""
-
-    def __init__(self, installation: Installation) -> None:
-        self.installation = installation
-        self.address = f"http://127.0.0.1:{installation.port}"
-        self.api = httpx.Client(base_url=self.address, timeout=30)
-        answer = self.post("/auth/token", username="admin", password=PASSWORD)
-        self.api.headers["Authorization"] = f"Bearer {answer['access']}"
-
-    def post(self, path: str, **body: Any) -> Any:
-        answer = self.api.post(path, json=body)
-        assert answer.status_code < 300, answer.text
-        return answer.json()
-
-    def get(self, path: str) -> Any:
-        answer = self.api.get(path)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def shell(self, code: str) -> None:
-        """Run Python in the installation."""
-        environment = self.installation.environment
-        command = [sys.executable, "manage.py", "shell", "-c", code]
-        done = subprocess.run(command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
-    def workflow(self, name: str = "Release") -> str:
-        """Says something, asks a person, says something else."""
-        ask = {"workflowId": "release-7", "description": "Ship it?", "timeoutMinutes": 60}
-        steps = [
-            ("Say", "EchoActivity", {"value": "${workflow.input.text}"}),
-            ("Ask", "ApproveWorkflowActivity", ask),
-            ("Done", "EchoActivity", {"value": "${Ask.output.approved}"}),
-        ]
-        nodes = [
-            {
-                "id": key,
-                "type": "activity",
-                "position": {"x": 200 * index, "y": 0},
-                "data": {"label": key, "activity": activity, "config": config},
-            }
-            for index, (key, activity, config) in enumerate(steps)
-        ]
-        edges = [{"id": "1", "source": "Say", "target": "Ask"}, {"id": "2", "source": "Ask", "target": "Done"}]
-        made = self.post("/workflows", name=name, status="active", nodes=nodes, edges=edges)
-        return str(made["id"])
-
-    def waiting_run(self) -> str:
-        """A run that waits for a person."""
-        run = str(self.post(f"/workflows/{self.workflow()}/execute", inputs={"text": "hello"})["id"])
-        until(lambda: self.get(f"/executions/{run}")["status"] == "waiting", 30)
-        return run
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    if CHROMIUM is None:
-        reason = "there is no chromium on PATH (Debian: apt-get install chromium)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    installation = Installation()
-    (installation.home / MARKER).touch()  # no examples, and no check-up beside the tests
-    try:
-        installation.start()
-        yield Site(installation)
-    finally:
-        if installation.process is not None and installation.process.poll() is None:
-            installation.stop()
-        EmbeddedPostgres(installation.home).destroy()
-        shutil.rmtree(installation.home)
-
-
-@pytest.fixture(scope="module")
-def browser(site: Site) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox wants rights that root and containers do not have.
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture(params=["light", "dark"])
-def context(request: pytest.FixtureRequest, browser: Browser, site: Site) -> Iterator[BrowserContext]:
-    """A window of somebody new; fails the test if a page broke its own rules or asked anybody else for anything."""
-    context = browser.new_context(
-        base_url=site.address, color_scheme=request.param, viewport={"width": 1280, "height": 800}
-    )
-    context.set_default_timeout(PATIENCE)
-    wrong: list[str] = []
-    context.on("request", lambda r: None if r.url.startswith(site.address) else wrong.append(f"asked for {r.url}"))
-    context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on("console", lambda line: wrong.append(line.text) if "Content Security" in line.text else None)
-    yield context
-    context.close()
-    assert wrong == []
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    """Signed in, at home."""
-    page = context.new_page()
-    sign_in(page)
-    return page
-
-
-def sign_in(page: Page, name: str = "admin", password: str = PASSWORD) -> None:
-    page.goto("/ui/executions")
-    page.get_by_label("User name").fill(name)
-    page.get_by_label("Password").fill(password)
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("/ui/executions$"))
-    page.get_by_role("link", name="Home").click()
+def page(request: pytest.FixtureRequest, open_page: Callable[..., Page]) -> Page:
+    """Of the administrator."""
+    return open_page(color_scheme=request.param)
 
 
 def says(page: Page, text: str) -> Locator:
     return page.locator("#window .line", has_text=text)
 
 
-def test_a_run_from_its_start_to_its_end(page: Page, context: BrowserContext, site: Site) -> None:
+def test_a_run_from_its_start_to_its_end(page: Page, site: Site) -> None:
     workflow = site.workflow()
     page.goto(f"/ui/workflows/{workflow}")
     page.get_by_label("Inputs (JSON)").fill('{"text": "hello"}')
@@ -162,17 +42,17 @@ def test_a_run_from_its_start_to_its_end(page: Page, context: BrowserContext, si
     site.post(f"/executions/{run}/signal", name="first")
     expect(says(page, "signal first received")).to_have_count(1, timeout=PATIENCE)
 
-    context.set_offline(True)
+    page.context.set_offline(True)
     expect(connection).to_contain_text("No connection", timeout=PATIENCE)
     site.post(f"/executions/{run}/signal", name="second")
     site.post(f"/executions/{run}/signal", name="third")
-    context.set_offline(False)
+    page.context.set_offline(False)
     expect(connection).to_have_text("Live", timeout=PATIENCE)
     for name in ("first", "second", "third"):
         expect(says(page, f"signal {name} received")).to_have_count(1, timeout=PATIENCE)
 
     gate = next(gate["id"] for gate in site.get(f"/approvals?executionId={run}"))
-    admin = context.new_page()
+    admin = page.context.new_page()
     admin.goto(f"/admin/workflows/approvalgate/{gate}/change/")
     admin.locator("button.approve").click()
     until(lambda: site.get(f"/approvals/{gate}")["status"] == "approved", 20)
@@ -185,9 +65,9 @@ def test_a_run_from_its_start_to_its_end(page: Page, context: BrowserContext, si
     assert page.locator("#window .line .tx").all_inner_texts() == everything
 
 
-def test_without_a_socket_the_page_asks_and_says_so(page: Page, context: BrowserContext, site: Site) -> None:
+def test_without_a_socket_the_page_asks_and_says_so(page: Page, site: Site) -> None:
     run = site.waiting_run()
-    context.route_web_socket(re.compile("/ws/"), lambda socket: socket.close())
+    page.context.route_web_socket(re.compile("/ws/"), lambda socket: socket.close())
     page.goto(f"/ui/executions/{run}")
     expect(page.locator("#connection")).to_have_text("Asking every second", timeout=PATIENCE)
     site.post(f"/executions/{run}/signal", name="late")
@@ -198,7 +78,7 @@ def test_without_a_socket_the_page_asks_and_says_so(page: Page, context: Browser
     assert page.locator("#window .line .tx").all_inner_texts() == everything
 
 
-def test_a_member_of_two_customers_follows_and_acts_for_either(context: BrowserContext, site: Site) -> None:
+def test_a_member_of_two_customers_follows_and_acts_for_either(open_page: Callable[..., Page], site: Site) -> None:
     run, name = site.waiting_run(), f"ada-{time.monotonic_ns()}"
     site.shell(
         "from workflows.access import default_customer as first; from workflows.tests.people import customer, member; "
@@ -206,8 +86,8 @@ def test_a_member_of_two_customers_follows_and_acts_for_either(context: BrowserC
         f"ada = member(customer('a-first-one'), 'viewer', '{name}'); "
         "Membership.objects.create(user=ada, customer=first(), role='operator')"
     )
-    page = context.new_page()
-    sign_in(page, name, "correct horse")
+    page = open_page("")
+    sign_in(page, name, PEOPLES_PASSWORD)
     expect(page.locator("#home")).to_contain_text("Nothing waits")
     page.goto(f"/ui/executions/{run}")
     page.locator("#switch").click()
@@ -254,13 +134,13 @@ def test_what_waits_is_decided_at_home(page: Page, site: Site) -> None:
     assert site.get(f"/approvals/{gate}")["votes"][0]["user"] == "admin"
 
 
-def test_a_page_says_when_it_is_old_and_when_one_is_signed_out(page: Page, context: BrowserContext) -> None:
+def test_a_page_says_when_it_is_old_and_when_one_is_signed_out(page: Page) -> None:
     page.goto("/")
-    context.set_offline(True)
+    page.context.set_offline(True)
     expect(page.locator("#stale")).to_contain_text("may be old", timeout=PATIENCE)
-    context.set_offline(False)
+    page.context.set_offline(False)
     expect(page.locator("#stale")).to_have_count(0, timeout=PATIENCE)
-    context.clear_cookies(name="sessionid")
+    page.context.clear_cookies(name="sessionid")
     expect(page).to_have_url(re.compile("/ui/sign-in"), timeout=PATIENCE)
 
 

@@ -1,32 +1,20 @@
 """The canvas editor in a real browser, on everything as it runs: draw from nothing, lose nothing, run, disagree."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-# The running installation and its browser are fixtures of the pages' stories.
-from poimen_site.tests.test_browser import PATIENCE, Site, browser, sign_in, site  # noqa: F401
-from workflows.models import Role
+from poimen_site.tests.browsing import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:  # noqa: F811 - the fixtures above
-    """Signed in; fails the test if the editor broke the rules of its page or asked anybody else for anything."""
-    context: BrowserContext = browser.new_context(base_url=site.address, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(PATIENCE)
-    wrong: list[str] = []
-    context.on("request", lambda r: None if r.url.startswith(site.address) else wrong.append(f"asked for {r.url}"))
-    context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on("console", lambda line: wrong.append(line.text) if "Content Security" in line.text else None)
-    page = context.new_page()
-    sign_in(page)
-    yield page
-    context.close()
-    assert wrong == []
+def page(open_page: Callable[..., Page]) -> Page:
+    """Of the administrator."""
+    return open_page()
 
 
 def steps(page: Page, label: str = "") -> Locator:
@@ -90,7 +78,7 @@ def test_a_workflow_drawn_from_nothing_survives_a_reload_and_runs(page: Page) ->
     expect(page.locator(".fate[data-status=success]")).to_have_count(2)
 
 
-def test_every_change_is_taken_back_and_two_who_save_are_told(page: Page, site: Site) -> None:  # noqa: F811
+def test_every_change_is_taken_back_and_two_who_save_are_told(page: Page, site: Site) -> None:
     workflow = site.workflow("Disputed")
     page.goto(f"/ui/workflows/{workflow}/edit")
     expect(steps(page)).to_have_count(3)
@@ -126,15 +114,18 @@ def test_every_change_is_taken_back_and_two_who_save_are_told(page: Page, site: 
     assert site.get(f"/workflows/{workflow}")["nodes"][0]["data"]["label"] == "Mine"
 
 
-def test_whatever_was_saved_is_shown_and_viewers_change_nothing(page: Page, browser: Browser, site: Site) -> None:  # noqa: F811
+def test_whatever_was_saved_is_shown_and_viewers_change_nothing(open_page: Callable[..., Page], site: Site) -> None:
+    team = site.team()
+    ann = site.account(team.editor)
     odd = {"id": "odd", "type": "whatever", "position": "here", "data": 7}
     marked = {"id": "a", "type": "activity", "data": {"label": "<img src=x onerror=alert(1)> שלום", "activity": "Gone"}}
     twin = {"id": "a", "type": "activity", "data": {"activity": "EchoActivity", "config": {"value": "x" * 200_000}}}
     edges = [("1", "a", "odd"), ("2", "odd", "a"), ("3", "a", "nowhere"), ("4", "a", "a")]
     drawn = [{"id": key, "source": source, "target": target} for key, source, target in edges]
-    broken = site.post("/workflows", name="Broken", nodes=[odd, marked, twin, {"x": 1}], edges=drawn)["id"]
-    empty = site.post("/workflows", name="Empty")["id"]
+    broken = ann.post("/workflows", name="Broken", nodes=[odd, marked, twin, {"x": 1}], edges=drawn)["id"]
+    empty = ann.post("/workflows", name="Empty")["id"]
 
+    page = open_page(team.editor)
     page.goto(f"/ui/workflows/{broken}/edit")
     expect(steps(page)).to_have_count(5)  # four, and the one that an edge names
     expect(steps(page, "nowhere")).to_contain_text("is not there")
@@ -143,15 +134,7 @@ def test_whatever_was_saved_is_shown_and_viewers_change_nothing(page: Page, brow
     page.locator(".problem-list").get_by_text("'Gone', which is no activity").click()
     expect(page.get_by_text("This server has no such activity")).to_be_visible()
 
-    site.shell(
-        "from workflows.tests.people import customer, member;"
-        "from workflows.models import Customer;"
-        f"member(Customer.objects.get(), '{Role.VIEWER.value}', name='vera')"
-    )
-    context = browser.new_context(base_url=site.address)
-    context.set_default_timeout(PATIENCE)
-    viewer = context.new_page()
-    sign_in(viewer, "vera", "correct horse")
+    viewer = open_page(team.viewer)
     viewer.goto(f"/ui/workflows/{empty}/edit")
     expect(viewer.get_by_text("Nothing is drawn yet")).to_be_visible()
     viewer.goto(f"/ui/workflows/{broken}/edit")
@@ -161,4 +144,3 @@ def test_whatever_was_saved_is_shown_and_viewers_change_nothing(page: Page, brow
     viewer.keyboard.press("Delete")
     expect(steps(viewer)).to_have_count(5)
     expect(viewer.get_by_role("button", name=re.compile("Save|Run"))).to_have_count(0)
-    context.close()
