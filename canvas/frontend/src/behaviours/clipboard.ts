@@ -1,7 +1,8 @@
 // Copy, cut, paste and duplicate, over the clipboard of the system: it works between tabs and workflows.
 import { useEffect } from "react";
-import { add, remove } from "../model/changes";
+import { add } from "../model/changes";
 import { copied, pasted } from "../model/clipboard";
+import { removeWhole } from "../model/groups";
 import { canvasNow, change, choose, editor, say } from "../store";
 import { isTyping } from "./keyboard";
 
@@ -26,7 +27,7 @@ export function duplicate(): void {
 export function removeChosen(): void {
   const { nodes, edges, mayEdit } = editor.getState();
   if (!mayEdit || nodes.size + edges.size === 0) return;
-  change((canvas) => remove(canvas, nodes, edges));
+  change((canvas) => removeWhole(canvas, nodes, edges));
   choose([]);
 }
 

@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { canvasNow, choose, editor, makeAgain, takeBack } from "../store";
 
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+  return target instanceof Element && target.matches("input, textarea, select, [contenteditable], [data-typing]");
 }
 
 export interface Deeds {
@@ -19,34 +19,62 @@ export interface Deeds {
   problems: () => void;
 }
 
+const bound = new Map<string, () => void>();
+
+// Lets a key do a deed, wherever nothing is typed and no dialog is open. `combo` is the key in lower case behind
+// "mod+" (Ctrl or Cmd), "alt+" and "shift+", in this order: "a", "mod+g", "shift+f10", "alt+arrowright", "+". Returns
+// what takes it away again.
+export function bind(combo: string, deed: () => void): () => void {
+  bound.set(combo, deed);
+  return () => {
+    if (bound.get(combo) === deed) bound.delete(combo);
+  };
+}
+
+// Of keys that are signs, such as "?" and "+", the layout decides where Shift is part of them.
+export function comboOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
+  const key = event.key.toLowerCase();
+  const isSign = key.length === 1 && !/\p{L}/u.test(key);
+  const held = [
+    (event.ctrlKey || event.metaKey) && "mod+",
+    event.altKey && "alt+",
+    event.shiftKey && !isSign && "shift+",
+  ];
+  return held.filter(Boolean).join("") + key;
+}
+
 export function useKeyboard(deeds: Deeds): void {
   useEffect(() => {
+    const unbind = [
+      bind("mod+z", takeBack),
+      bind("mod+shift+z", makeAgain),
+      bind("mod+y", makeAgain),
+      bind("mod+d", deeds.duplicate),
+      bind("mod+a", chooseAll),
+      bind("mod+f", deeds.find),
+      bind("mod+enter", deeds.run),
+      bind("delete", deeds.remove),
+      bind("backspace", deeds.remove),
+      bind("escape", () => choose([])),
+      bind("a", deeds.add),
+      bind("c", deeds.connect),
+      bind("f", deeds.fit),
+      bind("l", deeds.arrange),
+      bind("p", deeds.problems),
+    ];
     function press(event: KeyboardEvent): void {
       if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
-      const isCommand = event.ctrlKey || event.metaKey;
-      const key = event.key.toLowerCase();
-      if (isCommand && key === "s") act(event, deeds.save);
+      const combo = comboOf(event);
+      if (combo === "mod+s") act(event, deeds.save);
       if (event.defaultPrevented || isTyping(event.target)) return;
-      if (isCommand) {
-        if (key === "z") act(event, event.shiftKey ? makeAgain : takeBack);
-        else if (key === "y") act(event, makeAgain);
-        else if (key === "d") act(event, deeds.duplicate);
-        else if (key === "a") act(event, chooseAll);
-        else if (key === "f") act(event, deeds.find);
-        else if (key === "enter") act(event, deeds.run);
-        return;
-      }
-      if (event.altKey) return;
-      if (key === "delete" || key === "backspace") act(event, deeds.remove);
-      else if (key === "escape") choose([]);
-      else if (key === "a") act(event, deeds.add);
-      else if (key === "c") act(event, deeds.connect);
-      else if (key === "f") act(event, deeds.fit);
-      else if (key === "l") act(event, deeds.arrange);
-      else if (key === "p") act(event, deeds.problems);
+      const deed = bound.get(combo);
+      if (deed) act(event, deed);
     }
     addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
+    return () => {
+      for (const take of unbind) take();
+      removeEventListener("keydown", press);
+    };
   }, [deeds]);
 }
 

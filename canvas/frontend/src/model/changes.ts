@@ -1,5 +1,16 @@
 // Every change of a canvas as a pure function: a canvas in, another one out, what did not change shared between them.
-import { type Canvas, type CanvasEdge, type CanvasNode, dataOf, free, kindOf, type Point, squash } from "./document";
+import {
+  type Canvas,
+  type CanvasEdge,
+  type CanvasNode,
+  dataOf,
+  free,
+  isStep,
+  kindOf,
+  NOTE_SIZE,
+  type Point,
+  squash,
+} from "./document";
 import type { JsonObject } from "./json";
 
 // What two nodes may not be joined for, in words; "" when they may.
@@ -7,6 +18,7 @@ export function refusal(canvas: Canvas, source: string, target: string): string 
   const from = canvas.nodes.find((node) => node.key === source);
   const to = canvas.nodes.find((node) => node.key === target);
   if (!from || !to) return "One end of this connection is not there.";
+  if (!isStep(from) || !isStep(to)) return "Notes and groups are not connected; their nodes are.";
   if (source === target) return "A node cannot wait for itself.";
   if (kindOf(to) === "start") return "Nothing leads into a start.";
   if (kindOf(from) === "end") return "Nothing leads out of an end.";
@@ -31,6 +43,15 @@ export function connect(canvas: Canvas, source: string, target: string): Canvas 
   return { ...canvas, edges: [...canvas.edges, { key: id, raw: { id, source, target }, source, target }] };
 }
 
+// Lets the edge lead to the node, and a new one on from there to where it led: what the edge says of itself stays.
+export function splice(canvas: Canvas, edge: string, node: string): Canvas {
+  const old = canvas.edges.find((one) => one.key === edge);
+  if (!old) return canvas;
+  const turned = { ...old, raw: { ...old.raw, target: node }, target: node };
+  const edges = canvas.edges.map((one) => (one === old ? turned : one));
+  return connect({ ...canvas, edges }, node, old.target);
+}
+
 export function add(canvas: Canvas, nodes: CanvasNode[], edges: CanvasEdge[] = []): Canvas {
   return { ...canvas, nodes: [...canvas.nodes, ...nodes], edges: [...canvas.edges, ...edges] };
 }
@@ -53,6 +74,13 @@ export function move(canvas: Canvas, places: ReadonlyMap<string, Point>): Canvas
     return { ...node, raw: { ...node.raw, position: { ...before, x: Math.round(place.x), y: Math.round(place.y) } } };
   };
   return { ...canvas, nodes: canvas.nodes.map(moved) };
+}
+
+// Sets the size of a note.
+export function resize(canvas: Canvas, key: string, width: number, height: number): Canvas {
+  const size = { width: Math.round(width), height: Math.round(height) };
+  const nodes = canvas.nodes.map((node) => (node.key === key ? { ...node, raw: { ...node.raw, ...size } } : node));
+  return { ...canvas, nodes };
 }
 
 export function setNodeData(canvas: Canvas, key: string, data: JsonObject): Canvas {
@@ -91,7 +119,7 @@ export function idFor(canvas: Canvas, name: string): string {
 }
 
 export interface Wanted {
-  kind: "start" | "end" | "activity" | "state"; // a state: Wait, WaitForSignal, Workflow
+  kind: "start" | "end" | "activity" | "state" | "note"; // a state: Wait, WaitForSignal, Workflow
   name: string; // of the activity or the type of state
   label: string;
 }
@@ -99,6 +127,9 @@ export interface Wanted {
 export function newNode(canvas: Canvas, wanted: Wanted, place: Point): CanvasNode {
   const id = idFor(canvas, wanted.kind === "activity" || wanted.kind === "state" ? wanted.name : wanted.kind);
   const position = { x: Math.round(place.x), y: Math.round(place.y) };
+  if (wanted.kind === "note") {
+    return { key: id, raw: { id, type: "note", position, ...NOTE_SIZE, data: { text: "", colour: "yellow" } } };
+  }
   const data: JsonObject = { label: wanted.label, config: {} };
   if (wanted.kind === "activity") data.activity = wanted.name;
   if (wanted.kind === "state") data.stateType = wanted.name;

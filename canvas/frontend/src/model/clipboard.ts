@@ -4,20 +4,24 @@ import {
   type CanvasEdge,
   type CanvasNode,
   free,
+  isStep,
+  kindOf,
   labelOf,
   type Point,
   placeOf,
   readCanvas,
 } from "./document";
+import { groupOf, withMembers } from "./groups";
 import { isObject, type Json, type JsonObject, objectOr } from "./json";
 
 const KIND = "poimen/canvas";
 
 // The chosen nodes and the edges between them; "" when nothing is chosen.
 export function copied(canvas: Canvas, chosen: ReadonlySet<string>): string {
-  const nodes = canvas.nodes.filter((node) => chosen.has(node.key));
+  const all = withMembers(canvas, chosen);
+  const nodes = canvas.nodes.filter((node) => all.has(node.key));
   if (!nodes.length) return "";
-  const edges = canvas.edges.filter((edge) => chosen.has(edge.source) && chosen.has(edge.target));
+  const edges = canvas.edges.filter((edge) => all.has(edge.source) && all.has(edge.target));
   return JSON.stringify({ kind: KIND, nodes: nodes.map((node) => node.raw), edges: edges.map((edge) => edge.raw) });
 }
 
@@ -45,6 +49,7 @@ export function pasted(canvas: Canvas, text: string, offset: Point): Pasted | nu
     ...read.nodes.map((node): [string, string] => [labelOf(node), names.get(node.key) ?? node.key]),
     ...names,
   ]);
+  const groups = new Set(canvas.nodes.filter((node) => kindOf(node) === "group").map((node) => node.key));
   const labels = new Set(canvas.nodes.map(labelOf)); // two nodes of one label could not be referred to by it
   const nodes = read.nodes.map((node, index) => {
     const place = placeOf(node, index);
@@ -54,9 +59,14 @@ export function pasted(canvas: Canvas, text: string, offset: Point): Pasted | nu
       y: place.y + offset.y,
     };
     const key = names.get(node.key) ?? node.key;
-    const raw = renamed(node.raw, spoken) as JsonObject;
-    const label = labelOf(node) === node.key ? key : freeLabel(labelOf(node), labels);
-    return { key, raw: { ...raw, id: key, position, data: { ...objectOr(raw.data), label } } };
+    const raw = kindOf(node) === "note" ? node.raw : (renamed(node.raw, spoken) as JsonObject);
+    const data = { ...objectOr(raw.data) };
+    if (isStep(node)) data.label = labelOf(node) === node.key ? key : freeLabel(labelOf(node), labels);
+    // A copy belongs to the copy of its group, else where the group is on this canvas to that one.
+    const group = groupOf(node);
+    if (names.has(group)) data.group = names.get(group) ?? group;
+    else if (!groups.has(group)) delete data.group;
+    return { key, raw: { ...raw, id: key, position, data } };
   });
   const edges = read.edges.flatMap((edge): CanvasEdge[] => {
     const [source, target] = [names.get(edge.source), names.get(edge.target)];

@@ -2,8 +2,8 @@
 // Owns reading and writing; refuses to repair - what it cannot draw it keeps and gives back.
 import { isEqual, isObject, type Json, type JsonObject, objectOr, textOr } from "./json";
 
-export type Kind = "start" | "end" | "activity";
-export const KINDS: Kind[] = ["start", "end", "activity"];
+export type Kind = "start" | "end" | "activity" | "note" | "group"; // the last two only people read
+export const KINDS: Kind[] = ["start", "end", "activity", "note", "group"];
 export const STATE_TYPES = ["Wait", "WaitForSignal", "Workflow"];
 
 export interface CanvasNode {
@@ -34,6 +34,8 @@ export interface Point {
 
 export const SIZE = { width: 232, height: 68 };
 export const END_SIZE = { width: 104, height: 44 };
+export const NOTE_SIZE = { width: 240, height: 128 };
+export const LEAST_NOTE = 60; // width and height
 const SPACING = 120;
 const LONGEST_LABEL = 255; // as the server takes; a longer one is shown, cut
 
@@ -91,7 +93,13 @@ export function configOf(node: CanvasNode): JsonObject {
 }
 
 export function kindOf(node: CanvasNode): Kind {
-  return node.raw.type === "start" || node.raw.type === "end" ? node.raw.type : "activity";
+  return KINDS.find((kind) => kind === node.raw.type) ?? "activity";
+}
+
+// Whether edges may lead to it: notes and groups are only read.
+export function isStep(node: CanvasNode): boolean {
+  const kind = kindOf(node);
+  return kind !== "note" && kind !== "group";
 }
 
 export function labelOf(node: CanvasNode): string {
@@ -132,5 +140,14 @@ function limited(value: number): number {
 }
 
 export function sizeOf(node: CanvasNode): { width: number; height: number } {
-  return kindOf(node) === "activity" ? SIZE : END_SIZE;
+  const kind = kindOf(node);
+  if (kind === "note") {
+    const { width, height } = node.raw;
+    return { width: measured(width, NOTE_SIZE.width), height: measured(height, NOTE_SIZE.height) };
+  }
+  return kind === "activity" || kind === "group" ? SIZE : END_SIZE;
+}
+
+function measured(value: Json | undefined, otherwise: number): number {
+  return typeof value === "number" && Number.isFinite(value) ? Math.max(LEAST_NOTE, Math.min(4000, value)) : otherwise;
 }

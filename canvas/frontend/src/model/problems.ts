@@ -40,3 +40,9 @@ export function marksOf(problems: Problem[], at: "node" | "edge"): Marks {
   }
   return marks;
 }
+
+// Of what is wrong with these nodes the first error, else the first of all.
+export function worstOf(keys: string[], marks: Marks): Problem | undefined {
+  const all = keys.flatMap((key) => marks.get(key) ?? []);
+  return all.find((problem) => problem.severity === "error") ?? all[0];
+}

@@ -10,14 +10,15 @@ import { open } from "../behaviours/opening";
 import { save } from "../behaviours/saving";
 import { watch } from "../behaviours/watching";
 import type { Wanted } from "../model/changes";
-import { END_SIZE, placeOf, SIZE, sizeOf } from "../model/document";
+import { isStep, placeOf, SIZE, sizeOf } from "../model/document";
 import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
 import { Conflict, RunDialog } from "./dialogs";
 import { Finder } from "./Finder";
-import { addAt, connectChosen, type Drop, Flow } from "./Flow";
-import { Palette, Picker } from "./Palette";
+import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
+import { Palette } from "./Palette";
 import { Panel } from "./Panel";
+import { Picker } from "./Picker";
 import { Problems } from "./Problems";
 import { RunStrip, Toolbar } from "./Toolbar";
 
@@ -98,7 +99,6 @@ function Workbench(): ReactElement {
   const [isRunning, setRunning] = useState(false);
   const [isListed, setListed] = useState(false);
   const [isFinding, setFinding] = useState(false);
-  const [drop, setDrop] = useState<Drop | null>(null);
   const search = useRef<HTMLInputElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const flow = useReactFlow();
@@ -133,9 +133,9 @@ function Workbench(): ReactElement {
       const { nodes } = editor.getState();
       const canvas = canvasNow();
       const before = nodes.size === 1 ? canvas.nodes.find((node) => nodes.has(node.key)) : undefined;
-      if (before && wanted.kind !== "start") {
+      if (before && isStep(before) && wanted.kind !== "start" && wanted.kind !== "note") {
         const from = placeOf(before, canvas.nodes.indexOf(before));
-        const [own, other] = [sizeOf(before), wanted.kind === "end" ? END_SIZE : SIZE];
+        const [own, other] = [sizeOf(before), sizeWanted(wanted)];
         const place = { x: from.x + own.width + 72, y: from.y + (own.height - other.height) / 2 };
         const taken = new Set(canvas.nodes.map((node, index) => `${placeOf(node, index).x} ${placeOf(node, index).y}`));
         while (taken.has(`${place.x} ${place.y}`)) place.y += SIZE.height + 36;
@@ -168,7 +168,7 @@ function Workbench(): ReactElement {
       <RunStrip />
       {mayEdit && <Palette onPick={pick} search={search} />}
       <div className="surface" ref={surface}>
-        <Flow onDropped={(one) => mayEdit && setDrop(one)} />
+        <Flow />
         {isEmpty && (
           <div className="empty-canvas">
             <h2>Nothing is drawn yet</h2>
@@ -192,16 +192,7 @@ function Workbench(): ReactElement {
         {isListed && <Problems onClose={() => setListed(false)} />}
       </div>
       <Panel />
-      {drop && (
-        <Picker
-          at={drop.at}
-          onClose={() => setDrop(null)}
-          onPick={(wanted) => {
-            addAt(wanted, drop.place, drop.from, drop.isForwards);
-            setDrop(null);
-          }}
-        />
-      )}
+      <Picker />
       {mayRun && isRunning && <RunDialog onClose={() => setRunning(false)} />}
       {saving.state === "conflict" && !isDeferred && <Conflict saving={saving} onLater={() => setDeferred(true)} />}
       <Note />

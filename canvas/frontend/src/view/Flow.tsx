@@ -13,31 +13,36 @@ import {
   useReactFlow,
 } from "@xyflow/react";
 import { type DragEvent, type ReactElement, useCallback, useEffect, useMemo } from "react";
-import { add, connect, move, newNode, refusal, type Wanted } from "../model/changes";
-import { END_SIZE, type Point, placeOf, SIZE } from "../model/document";
+import { joinUnder } from "../behaviours/grouping";
+import { askWhat } from "../behaviours/picking";
+import { rename } from "../behaviours/renaming";
+import { add, connect, move, newNode, refusal, resize, splice, type Wanted } from "../model/changes";
+import { END_SIZE, NOTE_SIZE, type Point, placeOf, SIZE } from "../model/document";
+import { carried, hidden } from "../model/groups";
 import { canvasNow, change, choose, closeGroup, editor, say, useEditor } from "../store";
+import { beginPulling, endPulling } from "./acceptance";
 import { flowEdges, flowNodes } from "./flow";
+import { GroupNode } from "./GroupNode";
+import { NoteNode } from "./NoteNode";
 import { MissingNode, StepNode } from "./StepNode";
 
-const NODE_TYPES = { step: StepNode, missing: MissingNode };
+const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame: GroupNode };
 const MANY = 150; // nodes, from which on only those in view are drawn
 export const DRAGGED = "application/x-poimen-node";
 
-export interface Drop {
-  at: Point; // on the screen
-  place: Point; // on the canvas
-  from: string; // the node that a connection was pulled from, "" for none
-  isForwards: boolean;
-}
-
-export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true): void {
+// Adds it, connected to `from` (or, backwards, before it), or in the middle of the connection `edge`.
+export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true, edge = ""): void {
   const node = newNode(canvasNow(), wanted, place);
   change((canvas) => {
     const added = add(canvas, [node]);
+    if (edge) return splice(added, edge, node.key);
     const [source, target] = isForwards ? [from, node.key] : [node.key, from];
     return from && !refusal(added, source, target) ? connect(added, source, target) : added;
   });
+  joinUnder([node.key]);
+  closeGroup();
   choose([node.key]);
+  if (wanted.kind === "note") rename(node.key);
 }
 
 // The two chosen nodes, from the left one to the right one.
@@ -52,7 +57,7 @@ export function connectChosen(): void {
   else if (from && to) change((now) => connect(now, from.key, to.key));
 }
 
-export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactElement {
+export function Flow(): ReactElement {
   const canvas = useEditor((state) => state.history.present);
   const nodes = useEditor((state) => state.nodes);
   const edges = useEditor((state) => state.edges);
@@ -63,15 +68,17 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
   const drawnNodes = useMemo(() => flowNodes(canvas, nodes, mayEdit), [canvas, nodes, mayEdit]);
   // Nodes that only move leave every edge as it is.
   const keys = canvas.nodes.map((node) => node.key).join("\n");
+  const within = JSON.stringify([...hidden(canvas)]);
   const drawnEdges = useMemo(
-    () => flowEdges(canvas.edges, new Set(keys.split("\n")), edges, marks),
-    [canvas.edges, keys, edges, marks],
+    () => flowEdges(canvas.edges, new Set(keys.split("\n")), new Map(JSON.parse(within)), edges, marks),
+    [canvas.edges, keys, within, edges, marks],
   );
 
   useEffect(() => {
     const node = goTo && flow.getNode(goTo.key);
     if (!node) return;
-    const [x, y] = [node.position.x + SIZE.width / 2, node.position.y + SIZE.height / 2];
+    const { width = SIZE.width, height = SIZE.height } = node;
+    const [x, y] = [node.position.x + width / 2, node.position.y + height / 2];
     void flow.setCenter(x, y, { zoom: Math.max(0.8, flow.getZoom()), duration: 200 });
   }, [goTo, flow]);
 
@@ -81,6 +88,12 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
     let isChosen = false;
     for (const one of changes) {
       if (one.type === "position" && one.position) places.set(one.id, one.position);
+      // What React Flow measures by itself says nothing of resizing.
+      if (one.type === "dimensions" && one.resizing !== undefined && one.dimensions) {
+        const { width, height } = one.dimensions;
+        change((now) => resize(now, one.id, width, height), "move");
+        if (!one.resizing) closeGroup();
+      }
       if (one.type === "select") {
         isChosen = true;
         if (one.selected) chosen.add(one.id);
@@ -88,7 +101,7 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       }
     }
     if (isChosen) editor.setState({ nodes: chosen });
-    if (places.size) change((now) => move(now, places), "move");
+    if (places.size) change((now) => move(now, carried(now, places)), "move");
   }, []);
 
   const onEdgesChange = useCallback((changes: EdgeChange[]) => {
@@ -109,6 +122,7 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
 
   const onConnectEnd = useCallback(
     (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+      endPulling();
       if (state.toNode || !state.fromNode) return;
       const spot = "changedTouches" in event ? event.changedTouches[0] : event;
       if (!spot) return;
@@ -116,9 +130,9 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       const isForwards = state.fromHandle?.type !== "target";
       const point = flow.screenToFlowPosition(at);
       const place = { x: point.x - (isForwards ? 0 : SIZE.width), y: point.y - SIZE.height / 2 };
-      onDropped({ at, place, from: state.fromNode.id, isForwards });
+      askWhat({ at, place, from: state.fromNode.id, isForwards });
     },
-    [flow, onDropped],
+    [flow],
   );
 
   const onDrop = useCallback(
@@ -127,7 +141,7 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       if (!text) return;
       event.preventDefault();
       const wanted = JSON.parse(text) as Wanted;
-      const size = wanted.kind === "start" || wanted.kind === "end" ? END_SIZE : SIZE;
+      const size = sizeWanted(wanted);
       const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
       addAt(wanted, { x: point.x - size.width / 2, y: point.y - size.height / 2 });
     },
@@ -142,10 +156,11 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}
       onConnect={onConnect}
+      onConnectStart={(_, { nodeId, handleType }) => nodeId && beginPulling(nodeId, handleType === "source")}
       onConnectEnd={onConnectEnd}
       onNodeDragStart={closeGroup}
-      onNodeDragStop={closeGroup}
-      onSelectionDragStop={closeGroup}
+      onNodeDragStop={(_, __, moved) => letGo(moved)}
+      onSelectionDragStop={(_, moved) => letGo(moved)}
       onDrop={onDrop}
       onDragOver={(event) => {
         if (!event.dataTransfer.types.includes(DRAGGED)) return;
@@ -164,6 +179,7 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
       fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
       onlyRenderVisibleElements={drawnNodes.length > MANY}
       elevateEdgesOnSelect
+      elevateNodesOnSelect={false}
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
       <Controls showInteractive={false} fitViewOptions={{ padding: 0.1, maxZoom: 1 }} />
@@ -178,6 +194,16 @@ export function Flow({ onDropped }: { onDropped: (drop: Drop) => void }): ReactE
   );
 }
 
+function letGo(moved: Node[]): void {
+  joinUnder(moved.map((node) => node.id));
+  closeGroup();
+}
+
+export function sizeWanted(wanted: Wanted): { width: number; height: number } {
+  if (wanted.kind === "note") return NOTE_SIZE;
+  return wanted.kind === "start" || wanted.kind === "end" ? END_SIZE : SIZE;
+}
+
 function minimapClass(node: Node): string {
-  return node.type === "missing" ? "missing" : "";
+  return node.type === "step" ? "" : (node.type ?? "");
 }

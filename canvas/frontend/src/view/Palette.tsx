@@ -28,6 +28,7 @@ const FLOW: Entry[] = [
     "workflow",
     "Runs another workflow and waits for its end",
   ),
+  entry({ kind: "note", name: "note", label: "Note" }, "note", "A text for those who read the drawing; runs nothing"),
 ];
 
 function entry(wanted: Wanted, icon: string, about: string): Entry {
@@ -137,57 +138,5 @@ export function Palette({
         {!entries.length && <p className="quiet small">Nothing is called that.</p>}
       </div>
     </aside>
-  );
-}
-
-// The same in short, where a connection was dropped: pick, and it is added and connected.
-export function Picker({
-  at,
-  onPick,
-  onClose,
-}: {
-  at: { x: number; y: number };
-  onPick: (wanted: Wanted) => void;
-  onClose: () => void;
-}): ReactElement {
-  const [text, setText] = useState("");
-  const entries = found(useEntries(), text).filter((one) => one.wanted.kind !== "start");
-  const style = { left: Math.min(at.x, window.innerWidth - 260), top: Math.min(at.y, window.innerHeight - 340) };
-  return (
-    <>
-      <button type="button" className="veil" aria-label="Close" onClick={onClose} />
-      <div className="picker" style={style} role="dialog" aria-label="What comes here">
-        <input
-          type="search"
-          value={text}
-          // biome-ignore lint/a11y/noAutofocus: it opens where the pointer is, to type in
-          autoFocus
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") onClose();
-            if (event.key === "Enter" && entries[0]) onPick(entries[0].wanted);
-          }}
-          placeholder="What comes here?"
-          aria-label="Search what comes here; Enter takes the first"
-        />
-        <div className="scroll">
-          {entries.map((one) => (
-            <button
-              key={one.wanted.name}
-              type="button"
-              className="entry"
-              title={one.about}
-              data-category={one.icon}
-              onClick={() => onPick(one.wanted)}
-            >
-              <span className="badge">
-                <Icon name={one.icon} />
-              </span>
-              <span>{one.wanted.label}</span>
-            </button>
-          ))}
-        </div>
-      </div>
-    </>
   );
 }

@@ -1,10 +1,12 @@
 // One node on the canvas. It knows its key and reads the rest, so that a change draws only the nodes that changed.
 import { Handle, type Node, type NodeProps, Position, type ReactFlowState, useStore } from "@xyflow/react";
-import { memo, type ReactElement } from "react";
-import type { Field } from "../model/activities";
-import { activityOf, type CanvasNode, kindOf, labelOf, stateTypeOf } from "../model/document";
+import { memo, type ReactElement, useState } from "react";
+import { activityOf, type CanvasNode, dataOf, kindOf, labelOf, stateTypeOf } from "../model/document";
 import { useEditor } from "../store";
+import { useAcceptance } from "./acceptance";
 import { Icon } from "./icons";
+import { LabelInput, useIsRenamed } from "./LabelInput";
+import { Ports } from "./Ports";
 import { RunBadge } from "./RunBadge";
 
 export type StepFlowNode = Node<{ node: CanvasNode }, "step">;
@@ -12,42 +14,42 @@ export type MissingFlowNode = Node<{ id: string }, "missing">;
 
 // From where no word can be read, none is drawn: a large canvas opens in a fraction of the time.
 const FAR = 0.3;
-const farAway = (state: ReactFlowState): boolean => state.transform[2] < FAR;
-
-function listed(fields: Field[]): string {
-  return fields.map((field) => `${field.name}${field.required ? "*" : ""} (${field.type})`).join(", ") || "nothing";
-}
+export const farAway = (state: ReactFlowState): boolean => state.transform[2] < FAR;
 
 function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactElement {
   const marks = useEditor((state) => state.nodeMarks.get(node.key));
   const activities = useEditor((state) => state.activities);
   const isFar = useStore(farAway);
+  const isRenamed = useIsRenamed(node.key);
+  const acceptance = useAcceptance(node.key);
+  const [isPointedAt, setPointedAt] = useState(false);
+  const isAlone = useEditor((state) => Boolean(selected) && state.nodes.size === 1);
   const kind = kindOf(node);
+  const isPinned = dataOf(node).pinned === true;
+  const stands = `${selected ? " chosen" : ""}${acceptance}`;
   if (kind !== "activity") {
     return (
-      <div
-        className={`step-node pill ${kind}${selected ? " chosen" : ""}${marks ? " marked" : ""}`}
-        title={marks?.[0]?.message}
-      >
+      <div className={`step-node pill ${kind}${stands}${marks ? " marked" : ""}`} title={marks?.[0]?.message}>
+        <Side type="target" isOpen={kind === "end"} />
         <Icon name={kind} />
-        <span dir="auto">{labelOf(node) === node.key ? (kind === "start" ? "Start" : "End") : labelOf(node)}</span>
-        {kind === "start" ? (
-          <Handle type="source" position={Position.Right} />
+        {isRenamed ? (
+          <LabelInput node={node} />
         ) : (
-          <Handle type="target" position={Position.Left} />
+          <span dir="auto">{labelOf(node) === node.key ? (kind === "start" ? "Start" : "End") : labelOf(node)}</span>
         )}
+        {isPinned && <Pin />}
+        <Side type="source" isOpen={kind === "start"} />
       </div>
     );
   }
   const state = stateTypeOf(node);
   const activity = activities.of(node);
-  const [inputs, outputs] = [activities.inputsOf(node), activities.outputsOf(node)];
   const icon = state ? state.toLowerCase() : (activity?.category ?? "unknown");
   const drawn = activityOf(node);
   const does = state || activity?.name.replace(/Activity$/, "") || drawn || "no activity chosen";
   const worst = marks?.find((problem) => problem.severity === "error") ?? marks?.[0];
   if (isFar) {
-    const classes = `step-node far${selected ? " chosen" : ""}${worst ? ` marked ${worst.severity}` : ""}`;
+    const classes = `step-node far${stands}${worst ? ` marked ${worst.severity}` : ""}`;
     return (
       <div className={classes} data-category={icon}>
         <span className="badge" />
@@ -56,16 +58,19 @@ function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactEleme
     );
   }
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: what the pointer shows, choosing the node shows as well
     <div
-      className={`step-node${selected ? " chosen" : ""}${worst ? ` marked ${worst.severity}` : ""}`}
+      className={`step-node${stands}${worst ? ` marked ${worst.severity}` : ""}`}
       data-category={icon}
+      onMouseEnter={() => setPointedAt(true)}
+      onMouseLeave={() => setPointedAt(false)}
     >
-      <Handle type="target" position={Position.Left} title={`Takes ${listed(inputs)}`} />
+      <Side type="target" />
       <span className="badge">
         <Icon name={icon} />
       </span>
       <span className="words">
-        <strong dir="auto">{labelOf(node)}</strong>
+        {isRenamed ? <LabelInput node={node} /> : <strong dir="auto">{labelOf(node)}</strong>}
         <small dir="auto">{does}</small>
       </span>
       {worst && (
@@ -74,9 +79,26 @@ function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactEleme
           <span className="hidden">{worst.severity}</span>
         </span>
       )}
+      {isPinned && <Pin />}
       <RunBadge node={node.key} />
-      <Handle type="source" position={Position.Right} title={`Gives ${listed(outputs)}`} />
+      <Side type="source" />
+      {(isPointedAt || isAlone) && <Ports node={node} isSure={isAlone} />}
     </div>
+  );
+}
+
+// Where connections end. One that is not open is there for edges that should not be, so that they can be seen.
+export function Side({ type, isOpen = true }: { type: "source" | "target"; isOpen?: boolean }): ReactElement {
+  const position = type === "target" ? Position.Left : Position.Right;
+  return <Handle type={type} position={position} isConnectable={isOpen} className={isOpen ? "" : "shut"} />;
+}
+
+function Pin(): ReactElement {
+  return (
+    <span className="pin" title="Pinned: arranging leaves it here">
+      <Icon name="pin" />
+      <span className="hidden">pinned</span>
+    </span>
   );
 }
 
@@ -84,7 +106,7 @@ function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactEleme
 function Missing({ data: { id } }: NodeProps<MissingFlowNode>): ReactElement {
   return (
     <div className="step-node missing" title="An edge names this node, but it is not there">
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Side type="target" isOpen={false} />
       <span className="badge">
         <Icon name="unknown" />
       </span>
@@ -92,7 +114,7 @@ function Missing({ data: { id } }: NodeProps<MissingFlowNode>): ReactElement {
         <strong dir="auto">{id.slice(0, 80)}</strong>
         <small>is not there</small>
       </span>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Side type="source" isOpen={false} />
     </div>
   );
 }

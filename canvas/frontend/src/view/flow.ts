@@ -1,51 +1,69 @@
 // From the canvas to what React Flow draws. What did not change keeps its identity, so that it is not drawn again.
-import { type Edge, MarkerType, type Node, Position } from "@xyflow/react";
+import { type Edge, MarkerType, type Node, type NodeHandle, Position } from "@xyflow/react";
 import {
   type Canvas,
   type CanvasEdge,
   type CanvasNode,
   kindOf,
+  labelOf,
   type Point,
   placeOf,
   SIZE,
   sizeOf,
 } from "../model/document";
+import { type Box, bundled, frames, hidden, isCollapsed, membersOf } from "../model/groups";
 import { objectOr, textOr } from "../model/json";
 import type { Marks } from "../model/problems";
+import type { GroupFlowNode } from "./GroupNode";
+import type { NoteFlowNode } from "./NoteNode";
 import type { MissingFlowNode, StepFlowNode } from "./StepNode";
 
 const MISSING = "missing node ";
-const drawnNodes = new WeakMap<CanvasNode, StepFlowNode[]>();
+const drawnNodes = new WeakMap<CanvasNode, Node[]>();
 const HANDLE = 10;
+const LIFTED = { zIndex: "var(--lift, 0)" }; // what the pointer rests on lies above its neighbours
+// Frames lie below the connections, notes between them and the nodes.
+const BELOW = { group: -2, note: -1 };
 
 export function flowNodes(canvas: Canvas, chosen: ReadonlySet<string>, mayEdit: boolean): Node[] {
-  const nodes: Node[] = canvas.nodes.map((node, index) => {
+  const members = membersOf(canvas);
+  const boxes = frames(canvas);
+  const within = hidden(canvas);
+  const nodes: Node[] = [];
+  canvas.nodes.forEach((node, index) => {
+    if (within.has(node.key)) return;
     const isChosen = chosen.has(node.key);
     const slot = (isChosen ? 1 : 0) + (mayEdit ? 2 : 0);
     const kept = drawnNodes.get(node) ?? [];
     drawnNodes.set(node, kept);
     const ready = kept[slot];
-    if (ready && (node.raw.position !== undefined || ready.position.y === placeOf(node, index).y)) return ready;
-    const made = stepNode(node, index, isChosen, mayEdit);
-    kept[slot] = made;
-    return made;
+    const box = boxes.get(node.key);
+    if (box) {
+      const keys = (members.get(node.key) ?? []).map((one) => one.key);
+      const isSame = ready && hasBox(ready as GroupFlowNode, box, keys);
+      kept[slot] = isSame ? ready : groupNode(node, box, keys, isChosen, mayEdit);
+    } else if (!ready || (node.raw.position === undefined && ready.position.y !== placeOf(node, index).y)) {
+      kept[slot] =
+        kindOf(node) === "note" ? noteNode(node, index, isChosen, mayEdit) : stepNode(node, index, isChosen, mayEdit);
+    }
+    nodes.push(kept[slot] as Node);
   });
   return [...nodes, ...missingNodes(canvas)];
 }
 
-function stepNode(node: CanvasNode, index: number, selected: boolean, draggable: boolean): StepFlowNode {
-  const size = sizeOf(node);
-  const kind = kindOf(node);
-  const handle = (type: "source" | "target") => ({
+function handlesOf(size: { width: number; height: number }, types: ("source" | "target")[]): NodeHandle[] {
+  return types.map((type) => ({
     type,
     position: type === "target" ? Position.Left : Position.Right,
     x: type === "target" ? -HANDLE / 2 - 1 : size.width - HANDLE, // arrows end before the dot, not under it
     y: (size.height - HANDLE) / 2,
     width: HANDLE,
     height: HANDLE,
-  });
-  const handles =
-    kind === "start" ? [handle("source")] : kind === "end" ? [handle("target")] : [handle("target"), handle("source")];
+  }));
+}
+
+function stepNode(node: CanvasNode, index: number, selected: boolean, draggable: boolean): StepFlowNode {
+  const size = sizeOf(node);
   return {
     id: node.key,
     type: "step",
@@ -53,10 +71,66 @@ function stepNode(node: CanvasNode, index: number, selected: boolean, draggable:
     data: { node },
     selected,
     draggable,
+    style: LIFTED,
+    ariaLabel: labelOf(node),
     ...size,
     measured: size,
-    handles,
+    handles: handlesOf(size, ["target", "source"]),
   };
+}
+
+function noteNode(node: CanvasNode, index: number, selected: boolean, draggable: boolean): NoteFlowNode {
+  const size = sizeOf(node);
+  return {
+    id: node.key,
+    type: "note",
+    position: placeOf(node, index),
+    data: { node },
+    selected,
+    draggable,
+    zIndex: selected ? 0 : BELOW.note,
+    ariaLabel: "Note",
+    ...size,
+    measured: size,
+    handles: handlesOf(size, ["target", "source"]),
+  };
+}
+
+function groupNode(
+  node: CanvasNode,
+  box: Box,
+  members: string[],
+  selected: boolean,
+  draggable: boolean,
+): GroupFlowNode {
+  const size = { width: box.width, height: box.height };
+  const isClosed = isCollapsed(node);
+  const drawn: GroupFlowNode = {
+    id: node.key,
+    type: "frame",
+    position: { x: box.x, y: box.y },
+    data: { node, members, isClosed },
+    selected,
+    draggable,
+    ariaLabel: `Group ${labelOf(node)}`,
+    ...size,
+    measured: size,
+    handles: handlesOf(size, ["target", "source"]),
+  };
+  if (isClosed) return drawn;
+  // Only its title is held by the pointer: inside the frame the canvas is chosen on and moved as anywhere.
+  return { ...drawn, zIndex: BELOW.group, dragHandle: ".group-title", style: { pointerEvents: "none" } };
+}
+
+function hasBox(drawn: GroupFlowNode, box: Box, members: string[]): boolean {
+  return (
+    drawn.position.x === box.x &&
+    drawn.position.y === box.y &&
+    drawn.width === box.width &&
+    drawn.height === box.height &&
+    drawn.data.members.length === members.length &&
+    drawn.data.members.every((key, index) => key === members[index])
+  );
 }
 
 function missingNodes(canvas: Canvas): MissingFlowNode[] {
@@ -82,27 +156,41 @@ function missingNodes(canvas: Canvas): MissingFlowNode[] {
     draggable: false,
     ...SIZE,
     measured: SIZE,
+    handles: handlesOf(SIZE, ["target", "source"]),
   }));
 }
 
-// `there`: the keys of all nodes.
+// `there`: the keys of all nodes; `within`: for each node that is not drawn the group that stands for it.
 export function flowEdges(
   edges: CanvasEdge[],
   there: ReadonlySet<string>,
+  within: ReadonlyMap<string, string>,
   chosen: ReadonlySet<string>,
   marks: Marks,
 ): Edge[] {
-  return edges.map((edge) => {
-    const problems = marks.get(edge.key);
-    const severity = problems && (problems.some((one) => one.severity === "error") ? "error" : "warning");
-    return flowEdge(edge, there, chosen.has(edge.key), severity);
+  return bundled(edges, within).map(({ source, target, edges: [edge, ...more] }) => {
+    const all = [edge as CanvasEdge, ...more];
+    const severities = all.flatMap((one) => (marks.get(one.key) ?? []).map((problem) => problem.severity));
+    const severity = severities.includes("error") ? "error" : severities[0];
+    const drawn = flowEdge(edge as CanvasEdge, source, target, there, chosen, severity);
+    // Several in one line are chosen where the group is open.
+    return more.length
+      ? { ...drawn, label: `${all.length} connections`, selectable: false, focusable: false, selected: false }
+      : drawn;
   });
 }
 
-function flowEdge(edge: CanvasEdge, there: ReadonlySet<string>, selected: boolean, severity: string | undefined): Edge {
+function flowEdge(
+  edge: CanvasEdge,
+  source: string,
+  target: string,
+  there: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
+  severity: string | undefined,
+): Edge {
   const data = { ...edge.raw, ...objectOr(edge.raw.data) };
   const condition = textOr(data.condition);
-  const isDangling = !there.has(edge.source) || !there.has(edge.target);
+  const isDangling = !there.has(source) || !there.has(target);
   const label = condition || textOr(data.relation_label) || textOr(data.label);
   const kinds = [
     condition && "conditional",
@@ -111,9 +199,9 @@ function flowEdge(edge: CanvasEdge, there: ReadonlySet<string>, selected: boolea
   ];
   const drawn: Edge = {
     id: edge.key,
-    source: there.has(edge.source) ? edge.source : MISSING + edge.source,
-    target: there.has(edge.target) ? edge.target : MISSING + edge.target,
-    selected,
+    source: there.has(source) ? source : MISSING + source,
+    target: there.has(target) ? target : MISSING + target,
+    selected: chosen.has(edge.key),
     className: [...kinds, severity && `marked ${severity}`].filter(Boolean).join(" "),
     markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
   };
