@@ -18,8 +18,8 @@ django.setup()
 
 from poimen_site.embedded_postgres import EmbeddedPostgres  # noqa: E402
 from poimen_site.first_run import MARKER  # noqa: E402
+from poimen_site.tests.browsing import CHROMIUM, Site, sign_in  # noqa: E402
 from poimen_site.tests.polling import until  # noqa: E402
-from poimen_site.tests.test_browser import CHROMIUM, Site, sign_in  # noqa: E402
 from poimen_site.tests.test_up import Installation  # noqa: E402
 
 IMAGES = Path(__file__).parent
