@@ -15,6 +15,7 @@ from canvas.catalogue import current_catalogue, squash
 from canvas.changes import NAME_REQUIRED, Changes, InvalidField, read_changes
 from canvas.compilation import Compiled, compile_canvas
 from canvas.edges import fill_edges
+from canvas.history import changes_between
 from canvas.nodes import fill_nodes
 from canvas.problems import report_of
 from canvas.relations import keep_relations
@@ -125,6 +126,7 @@ def compile_for(customer: Customer, name: str, nodes: object, edges: object) -> 
 def _write(workflow: Workflow, customer: Customer, changes: Changes, by: str) -> WorkflowVersion:
     """Write ``workflow`` with ``changes`` as its next version; the caller holds the row lock."""
     catalogue = current_catalogue()
+    before = _head_and_canvas(workflow)
     if changes.name is not None:
         workflow.name = changes.name
     if changes.description is not None:
@@ -152,11 +154,19 @@ def _write(workflow: Workflow, customer: Customer, changes: Changes, by: str) ->
         spec=store_spec(compiled.document) if compiled.document is not None else None,
         problems=rows,
         checksum=checksum_of({"nodes": workflow.nodes, "edges": workflow.edges}),
+        description=workflow.description,
+        status=workflow.status,
+        reason=changes.reason,
+        changes=changes_between(before, _head_and_canvas(workflow)) if workflow.version > 1 else None,
         created_by=by,
     )
     keep_relations(workflow, compiled.canvas.edges, reason=changes.reason, by=by)
     _audit("created" if workflow.version == 1 else "saved", workflow.pk, workflow, by, checksum=version.checksum)
     return version
+
+
+def _head_and_canvas(workflow: Workflow) -> dict[str, Any]:
+    return {key: getattr(workflow, key) for key in ("name", "description", "status", "nodes", "edges")}
 
 
 def _audit(what: str, pk: UUID, workflow: Workflow, by: str | None, **details: Any) -> None:

@@ -61,10 +61,13 @@ class ConnectionWarning(Shape):
 class CanvasCompatibility(Shape):
     """Which connections carry what their targets need."""
 
-    is_valid = serializers.BooleanField()
     incompatibilities = ConnectionWarning(many=True)
     disconnected_nodes = serializers.ListField(child=serializers.CharField(), help_text="Activities in no connection")
     warnings = serializers.ListField(child=serializers.CharField())
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add ``is_valid``, which serializers have a meaning of their own for."""
+        return {"is_valid": serializers.BooleanField(), **super().get_fields()}
 
 
 class CanvasJudgement(CanvasReport):
@@ -103,6 +106,45 @@ class WorkflowPage(Shape):
     limit = serializers.IntegerField()
 
 
+class VersionChange(Shape):
+    """One node or edge that a save changed, or what it changed about the workflow itself."""
+
+    what = serializers.ChoiceField(choices=["workflow", "node", "edge"])
+    how = serializers.ChoiceField(choices=["added", "removed", "changed", "moved"])
+    id = text()
+    name = text()
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add ``fields``, which serializers have a meaning of their own for."""
+        return {**super().get_fields(), "fields": serializers.ListField(child=text())}
+
+
+class VersionChanges(Shape):
+    """What is different from the version before; ``items`` names 50 at most."""
+
+    total = serializers.IntegerField()
+    items = VersionChange(many=True)
+
+
+class DraftReceipt(Shape):
+    """Where a draft stands."""
+
+    workflowId = serializers.UUIDField()  # noqa: N815
+    revision = serializers.UUIDField()
+    baseVersion = serializers.IntegerField()  # noqa: N815
+    updatedAt = moment()  # noqa: N815
+
+
+class DraftAnswer(DraftReceipt):
+    """A draft."""
+
+    name = text()
+    description = text()
+    status = serializers.ChoiceField(choices=WorkflowStatus.choices)
+    nodes = serializers.ListField(child=CanvasObject())
+    edges = serializers.ListField(child=CanvasObject())
+
+
 class VersionInList(Shape):
     """One save of a workflow."""
 
@@ -110,6 +152,10 @@ class VersionInList(Shape):
     version = serializers.IntegerField()
     name = text()
     checksum = text()
+    description = text(allow_null=True)
+    status = text()
+    reason = text()
+    changes = VersionChanges(allow_null=True)
     runnable = serializers.BooleanField()
     createdAt = moment()  # noqa: N815
     createdBy = text()  # noqa: N815
@@ -171,6 +217,17 @@ class WorkflowChange(WorkflowBody):
     )
 
 
+class DraftBody(Shape):
+    """A draft to keep; what it leaves out is as in the workflow."""
+
+    baseVersion = serializers.IntegerField(min_value=1, help_text="The version it was made on")  # noqa: N815
+    name = text(required=False, allow_null=True, max_length=128)
+    description = text(required=False, allow_null=True, max_length=10_000)
+    status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False, allow_null=True)
+    nodes = serializers.ListField(child=CanvasObject(), required=False, allow_null=True)
+    edges = serializers.ListField(child=CanvasObject(), required=False, allow_null=True)
+
+
 class CanvasBody(Shape):
     """A canvas to judge."""
 
@@ -178,6 +235,13 @@ class CanvasBody(Shape):
     edges = serializers.ListField(child=CanvasObject(), required=False)
     name = text(required=False, allow_null=True, max_length=128)
     status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False, allow_null=True)
+
+
+class ConnectionsBody(Shape):
+    """A canvas whose connections are to be judged."""
+
+    nodes = serializers.ListField(child=CanvasObject(), required=False)
+    edges = serializers.ListField(child=CanvasObject(), required=False)
 
 
 class StartBody(Shape):
@@ -207,10 +271,3 @@ class GatewayAnswer(Shape):
     next_page_token = text(required=False, allow_null=True)
     query_type = text(required=False)
     result = serializers.JSONField(required=False, allow_null=True)
-class ConnectionsBody(Shape):
-    """A canvas whose connections are to be judged."""
-
-    nodes = serializers.ListField(child=CanvasObject(), required=False)
-    edges = serializers.ListField(child=CanvasObject(), required=False)
-
-

@@ -10,6 +10,7 @@ from uuid import UUID
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
+from canvas.models import Draft
 from canvas.problems import report_of
 from workflows import secrets
 from workflows.api.requests import NO_OBJECT, id_in_path, not_found
@@ -17,7 +18,7 @@ from workflows.api.timestamps import rfc3339
 from workflows.models import Customer, Workflow, WorkflowStatus, WorkflowVersion
 
 # What a 404 names.
-WORKFLOW, VERSION = "Workflow", "Version"
+WORKFLOW, VERSION, DRAFT = "Workflow", "Version", "Draft"
 
 
 def workflow_body(workflow: Workflow) -> dict[str, Any]:
@@ -48,6 +49,10 @@ def version_body(version: WorkflowVersion, *, with_canvas: bool) -> dict[str, An
         "version": version.version,
         "name": version.name,
         "checksum": version.checksum,
+        "description": version.description,
+        "status": str(version.status),
+        "reason": version.reason,
+        "changes": secrets.mask(version.changes),
         "runnable": version.spec_id is not None,
         "createdAt": rfc3339(version.created_at),
         "createdBy": version.created_by,
@@ -56,6 +61,20 @@ def version_body(version: WorkflowVersion, *, with_canvas: bool) -> dict[str, An
     if with_canvas:
         spec = version.spec.document if version.spec is not None else None
         body |= secrets.mask({"nodes": version.nodes, "edges": version.edges, "spec": spec})
+    return body
+
+
+def draft_body(draft: Draft, *, with_canvas: bool) -> dict[str, Any]:
+    """Return a draft, or only where it stands."""
+    body: dict[str, Any] = {
+        "workflowId": str(draft.workflow_id),
+        "revision": str(draft.revision),
+        "baseVersion": draft.base_version,
+        "updatedAt": rfc3339(draft.updated_at),
+    }
+    if with_canvas:
+        body |= {"name": draft.name, "description": draft.description, "status": draft.status}
+        body |= secrets.mask({"nodes": draft.nodes, "edges": draft.edges})
     return body
 
 

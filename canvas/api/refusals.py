@@ -10,8 +10,10 @@ from rest_framework.exceptions import ParseError
 
 from canvas.api.bodies import WORKFLOW
 from canvas.changes import NAME_REQUIRED, InvalidField
+from canvas.drafts import DraftConflict
 from canvas.saving import NotValid, VersionConflict, WorkflowNotFound
 from workflows.api.requests import Conflict, Unprocessable, explained, not_found
+from workflows.api.timestamps import rfc3339
 from workflows.errors import LimitExceeded
 from workflows.submission import IdempotencyConflict
 
@@ -40,6 +42,11 @@ def answered() -> Iterator[None]:
         raise explained(Unprocessable(), f"{refused}.", refused.report["errors"]) from None
     except VersionConflict as conflict:
         raise explained(Conflict(), f"{conflict}.", {"version": conflict.current}) from None
+    except DraftConflict as conflict:
+        now: dict[str, str | None] = {"revision": None, "updatedAt": None}
+        if conflict.revision is not None and conflict.updated_at is not None:
+            now = {"revision": str(conflict.revision), "updatedAt": rfc3339(conflict.updated_at)}
+        raise explained(Conflict(), f"{conflict}.", now) from None
     except IdempotencyConflict as conflict:
         raise Conflict(f"{conflict}.") from None
     except LimitExceeded as refused:

@@ -10,6 +10,7 @@ urlpatterns = [
     path("workflows/validate", workflows.WorkflowValidation.as_view()),
     path("workflows/compatibility", compatibility.Compatibility.as_view()),
     path("workflows/<str:workflow_id>", workflows.WorkflowDetail.as_view()),
+    path("workflows/<str:workflow_id>/draft", drafts.WorkflowDraft.as_view()),
     path("workflows/<str:workflow_id>/execute", starts.Execute.as_view()),
     path("workflows/<str:workflow_id>/executions", starts.WorkflowExecutions.as_view()),
     path("workflows/<str:workflow_id>/versions", workflows.VersionList.as_view()),

@@ -4,6 +4,7 @@ from functools import partial
 from typing import ClassVar
 
 from django.db.models import F
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers, status
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
@@ -48,6 +49,9 @@ _saves = partial(
     refusals=[404, 409, 422],
     tag="workflows",
 )
+_IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match", str, OpenApiParameter.HEADER, description="ETags of the versions that are known already"
+)
 _READ_OR_EDIT = role_required(Role.EDITOR, read=Role.VIEWER)
 
 
@@ -90,10 +94,20 @@ class WorkflowDetail(APIView):
 
     permission_classes = (_READ_OR_EDIT,)
 
-    @documented("readWorkflow", {200: WorkflowAnswer}, refusals=[404], tag="workflows")
+    @documented(
+        "readWorkflow", {200: WorkflowAnswer, 304: None}, headers=[_IF_NONE_MATCH], refusals=[404], tag="workflows"
+    )
     def get(self, request: Request, workflow_id: str) -> Response:
-        """Answer the workflow with its newest canvas and what is wrong with it; the version is its ``ETag``."""
+        """Answer the workflow with its newest canvas and what is wrong with it; the version is its ``ETag``.
+
+        With ``If-None-Match`` (ETags) the answer is 304, without a body, while one of them is the newest.
+        """
         checked(Query, request.query_params)
+        if known := request.headers.get("If-None-Match"):
+            own = Workflow.objects.filter(pk=workflow_id_in(workflow_id), customer=customer_of(request))
+            current = own.values_list("version", flat=True).first()
+            if current is not None and f'"{current}"' in {tag.strip().removeprefix("W/") for tag in known.split(",")}:
+                return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": f'"{current}"'})
         versions = WorkflowVersion.objects.select_related("workflow").defer("nodes", "edges")
         version = versions.filter(
             workflow=workflow_id_in(workflow_id),

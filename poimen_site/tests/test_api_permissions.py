@@ -55,6 +55,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("put", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("patch", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("delete", WORKFLOW): Rule(EDITOR, 204),
+    ("get", f"{WORKFLOW}/draft"): Rule(EDITOR, 404),  # they have none yet
+    ("put", f"{WORKFLOW}/draft"): Rule(EDITOR, 200, {**CANVAS, "baseVersion": 1}),
+    ("delete", f"{WORKFLOW}/draft"): Rule(EDITOR, 204),
     ("post", f"{WORKFLOW}/execute"): Rule(OPERATOR, 201, {}),
     ("get", f"{WORKFLOW}/executions"): Rule(VIEWER),
     ("get", f"{WORKFLOW}/versions"): Rule(VIEWER),
@@ -102,6 +105,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", f"{SCHEDULE}/backfill"): Rule(OPERATOR, 202, PAST),
     ("get", f"{SCHEDULE}/executions"): Rule(VIEWER),
     ("post", "route"): Rule(EDITOR, 201, {"message": "scan https://example.org/a.git"}),
+    ("post", "workflows/suggest-connections"): Rule(EDITOR, 200, {"nodes": [{"id": "a", "type": "echo"}]}),
     ("post", "specs/validate"): Rule(VIEWER, 200, {"spec": ECHO}),
     ("post", "specs/execute"): Rule(OPERATOR, 201, {"spec": ECHO}),
 }

@@ -47,6 +47,10 @@ class WorkflowVersion(models.Model):
     spec = models.ForeignKey("SpecDocument", null=True, on_delete=models.PROTECT, related_name="+")
     problems = models.JSONField(default=list)
     checksum = models.CharField(max_length=64, help_text="SHA-256 of the canonical JSON of nodes and edges")
+    description = models.TextField(null=True, help_text="None in versions that were saved before it was kept")
+    status = models.CharField(max_length=16, blank=True, default="", db_default="", choices=WorkflowStatus.choices)
+    reason = models.TextField(blank=True, default="", db_default="", help_text="Why it was saved, if somebody said so")
+    changes = models.JSONField(null=True, help_text="What is different from the version before (canvas.history)")
     created_by = models.CharField(max_length=254, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
