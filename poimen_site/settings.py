@@ -335,7 +335,7 @@ POIMEN_LLM_REQUESTS_PER_MINUTE = llm_settings.limits_by_alias(
     default=0,
 )  # fmt: skip
 POIMEN_LLM_TIMEOUT_SECONDS = env.number("POIMEN_LLM_TIMEOUT_SECONDS", default=110.0, least=1.0, most=3600.0)
-POIMEN_LLM_ANSWER_TOKENS = env.whole_number("POIMEN_LLM_ANSWER_TOKENS", default=16_384, least=1, most=1_000_000)
+POIMEN_LLM_ANSWER_TOKENS = env.whole_number("POIMEN_LLM_ANSWER_TOKENS", default=8_192, least=1, most=1_000_000)
 POIMEN_LLM_RETENTION_DAYS = env.whole_number("POIMEN_LLM_RETENTION_DAYS", default=30, least=-36_500, most=36_500)
 
 # What a scraper of /metrics shows; without it they are told on this machine only.

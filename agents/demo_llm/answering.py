@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.demo_llm import connecting
+
 MOST_DEPTH = 12
 MOST_ECHO = 600
 _COMPLAINT = re.compile(r"Th(?:at|is) cannot be used: ")
@@ -99,6 +101,9 @@ def reply_to(body: Mapping[str, Any]) -> Reply:
         arguments = value_for(chosen.get("parameters") or {"type": "object"}, asked)
         return Reply("", ((str(chosen.get("name")), arguments),), "tool_calls")
     wanted = _schema_of(body)
+    if connecting.is_wanted(wanted):
+        said = [text for text in _said_by_the_user(body) if not _COMPLAINT.match(text)]
+        return _cut(Reply(json.dumps(connecting.connections_in("\n".join(said)))), body)
     if wanted is not None:
         question, told = _question_in(body)
         return _cut(Reply(json.dumps(value_for(wanted, question, told))), body)

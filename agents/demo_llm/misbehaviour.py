@@ -32,6 +32,13 @@ def _status(status: int) -> Misbehaviour:
     return refuse
 
 
+def _says_secrets(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
+    """As servers that repeat the key they were given in what they say of it."""
+    said = f"Incorrect API key provided: {handler.headers.get('Authorization')}\nfor {handler.path}"
+    handler.send_json(401, {"error": {"message": said, "code": "invalid_api_key"}})
+    return True
+
+
 def _slow(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
     time.sleep(float(value or 1))
     return False
@@ -97,6 +104,13 @@ def _half_a_stream(handler: "ChatHandler", body: dict[str, Any], value: str) -> 
     return True
 
 
+def _error_in_a_stream(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
+    with handler.stream():
+        handler.send_chunk(b'data: {"choices": [{"index": 0, "delta": {"content": "some words"}}]}\n\n')
+        handler.send_chunk(b'data: {"error": {"message": "the device is out of memory"}}\n\n')
+    return True
+
+
 def _body(status: int, content: bytes, kind: str) -> Misbehaviour:
     def answer(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
         handler.send_body(status, content, kind)
@@ -139,5 +153,10 @@ MISBEHAVIOUR: dict[str, Misbehaviour] = {
     "reset": _reset,
     "half-stream": _half_a_stream,
     "no-schema": _no_schema,
+    "says-key": _says_secrets,
+    "html-error": _body(
+        502, b"<html><head><title>502 Bad Gateway</title></head>\r\n<center>nginx</center></html>", "text/html"
+    ),
+    "error-in-stream": _error_in_a_stream,
     "redirect": _redirect,
 }

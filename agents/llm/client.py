@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from agents.llm import configuration, json_answers, learning, ledger, wire
 from agents.llm.configuration import Model
 from agents.llm.errors import LLMError, LLMHTTPError, LLMResponseError, LLMTimeout
 from agents.llm.messages import Answer, ChatRequest, Completion, Usage
+from agents.llm.reserving import Wait
 from agents.models import Exchange, ModelTrait
 from workflows.errors import InvalidInput
 
@@ -160,13 +162,14 @@ def _course(request: ChatRequest) -> _Course:
     timeout = request.timeout or learning.timeout_of(trait)
     asked, call, has_asked_again = request, 1, False
     while True:
-        body = _body(asked, model, has_schema_in_words=has_schema_in_words)
-        exchange = yield from _admission(asked, model, body, digest=digest, call=call, timeout=timeout)
+        whole = _body(asked, model, has_schema_in_words=has_schema_in_words)
+        exchange, body = yield from _admission(asked, model, whole, digest=digest, call=call, timeout=timeout)
+        most_tokens = body.get("max_tokens", settings.POIMEN_LLM_ANSWER_TOKENS)
         token = request.auth_token or endpoint.key
         got: Answer | None = None
         used: Usage | None = None
         try:
-            got = yield _Exchange(wire.Posting(endpoint, body, token, timeout, request.on_text))
+            got = yield _Exchange(wire.Posting(endpoint, body, token, timeout, request.on_text, most_tokens))
             assert got is not None
             used = got.usage or _estimated(body, got)
             completion: Completion = yield _InDatabase(partial(_accept, asked, exchange, got, used))
@@ -174,6 +177,9 @@ def _course(request: ChatRequest) -> _Course:
         except GeneratorExit:
             raise
         except BaseException as error:
+            if got is None and isinstance(error, LLMError) and error.partial is not None:
+                got = error.partial
+                used = got.usage or _estimated(body, got)
             yield _InDatabase(partial(ledger.fail, exchange, error, asked, answer=got, usage=used))
             if isinstance(error, LLMHTTPError) and _may_be_the_schema(error, asked, has_schema_in_words):
                 has_schema_in_words = True
@@ -195,22 +201,20 @@ def _course(request: ChatRequest) -> _Course:
 
 def _admission(
     request: ChatRequest, model: Model, body: Mapping[str, Any], *, digest: str, call: int, timeout: float
-) -> Generator[_Step, Any, Exchange]:
+) -> Generator[_Step, Any, tuple[Exchange, Mapping[str, Any]]]:
     """Wait until the model may be asked once more, at most for as long as an answer may take."""
     deadline = time.monotonic() + timeout
     with _waiting(model.id):
         while True:
-            admitted: Exchange | float = yield _InDatabase(
+            admitted: tuple[Exchange, Mapping[str, Any]] | Wait = yield _InDatabase(
                 partial(ledger.admit, request, model, body, digest=digest, call=call, timeout=timeout)
             )
-            if isinstance(admitted, Exchange):
+            if not isinstance(admitted, Wait):
                 return admitted
-            if time.monotonic() + admitted > deadline:
-                raise LLMTimeout(
-                    f"{model.alias} is asked as often as it may be: no place for another call within {timeout:g} s"
-                )
+            if time.monotonic() + admitted.seconds > deadline:
+                raise LLMTimeout(f"{model.alias}: no place for another call within {timeout:g} s, since {admitted.why}")
             # Who wait together ask the less often each, so that all of them ask about fifty times a second.
-            fair = min(max(admitted, 0.02 * _waiters[model.id]), MOST_ADMISSION_PAUSE)
+            fair = min(max(admitted.seconds, 0.02 * _waiters[model.id]), MOST_ADMISSION_PAUSE)
             yield _Pause(fair * random.uniform(0.7, 1.3))  # noqa: S311 - to spread, not to hide
 
 

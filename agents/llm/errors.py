@@ -1,19 +1,24 @@
 """What can go wrong with a call of a language model, by the names that ``catch`` rules match.
 
-Refuses to hold secrets: neither keys nor whole answers of the endpoint are in a message.
+Refuses to hold secrets: keys are in no message, and of what the endpoint said 300 characters, masked.
 Source: contract-router-and-llm 2, contract-activities 17.
 """
 
+from agents.llm.messages import Answer
 from workflows.errors import WorkflowError
 
 PATIENCE_STATUS = frozenset({408, 425, 429})  # ask for patience rather than for another request
 
 
 class LLMError(WorkflowError):
-    """The parent of them all. ``exchange`` is the id of the recorded call, if there was one."""
+    """The parent of them all. ``exchange`` is the id of the recorded call, if there was one.
+
+    ``partial`` is what had been answered until it failed: it is recorded, and was paid for.
+    """
 
     name = "LLMError"
     exchange: str | None = None
+    partial: Answer | None = None
     retry_after: float | None = None  # seconds, where the endpoint said so
 
 

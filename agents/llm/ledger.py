@@ -15,10 +15,11 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from agents.llm import learning, spending
+from agents.llm import learning, reserving, spending
 from agents.llm.configuration import Model
 from agents.llm.errors import LLMError, LLMTimeout
 from agents.llm.messages import Answer, CallContext, ChatRequest, ToolCall, Usage
+from agents.llm.reserving import Wait
 from agents.llm.storable import clean
 from agents.models import Exchange, ExchangeStatus
 from workflows.address_passwords import MASK
@@ -51,10 +52,11 @@ def known_answer(request: ChatRequest, digest: str) -> Exchange | None:
 
 def admit(
     request: ChatRequest, model: Model, body: Mapping[str, Any], *, digest: str, call: int, timeout: float
-) -> Exchange | float:
-    """Record that a call begins, and return the row; or the seconds after which it may be let in.
+) -> tuple[Exchange, Mapping[str, Any]] | Wait:
+    """Record that a call begins, and return the row and the body to be sent; or how long to wait.
 
-    Raises :class:`BudgetExceeded`.
+    The body is the given one, with ``max_tokens`` where a budget bounds an answer that nobody bounded. Raises
+    :class:`BudgetExceeded`.
     """
     now, context = timezone.now(), request.context
     customer = UUID(context.customer) if context.customer else None
@@ -64,10 +66,14 @@ def admit(
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK | zlib.crc32(model.id.encode()),))
             wait = _wait_for_place(model, now)
             if wait > 0:
-                return wait
+                return Wait(wait, "it is asked as often as it may be")
         workflow = _workflow_of(context)
-        spending.check_budgets(customer, workflow, now, request.on_warning or _ignore)
-        return Exchange.objects.create(
+        held = reserving.reserve(customer, workflow, model.id, body, now, request.on_warning or _ignore)
+        if isinstance(held, Wait):
+            return held
+        if held.answer_tokens is not None:
+            body = {**body, "max_tokens": held.answer_tokens}
+        exchange = Exchange.objects.create(
             customer_id=customer, workflow=workflow, execution=context.execution, branch=context.branch,
             state=context.state[:128], visit=context.visit, attempt=context.attempt, call=call,
             purpose=context.purpose[:64], idempotency_key=context.idempotency_key[:400], request_hash=digest,
@@ -75,7 +81,9 @@ def admit(
             prompt_name=context.prompt_name, prompt_version_id=context.prompt_version,
             request=_storable(body, _secrets_of(request)), started_at=now,
             expires_at=now + timedelta(seconds=timeout) + MARGIN,
+            reserved_tokens=held.tokens, reserved_cost=held.cost, reserved_currency=held.currency,
         )  # fmt: skip
+        return exchange, body
 
 
 def succeed(exchange: Exchange, answer: Answer, usage: Usage, request: ChatRequest) -> None:

@@ -1,20 +1,17 @@
-"""What tokens cost, and whether there is still money: prices, tallies and budgets.
+"""What tokens cost and what was spent of budgets: prices and tallies.
 
 Counts in ``Decimal``. Refuses to call a model without a price free: its cost is unknown, and flagged.
 Source: subsystem-cost.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
 
-from agents.llm.errors import BudgetExceeded
 from agents.llm.messages import Usage
 from agents.models import Budget, BudgetPeriod, Exchange, Price, PriceKind, UsageTally
 from agents.models.budget import TOKENS
@@ -45,28 +42,50 @@ class Cost:
     prices: tuple[int, ...]
 
 
-def cost_of(model: str, usage: Usage, at: datetime) -> Cost:
-    """Return what ``usage`` of ``model`` costs by the prices in force ``at``.
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens of a model cost, all in one currency."""
 
-    Both kinds must have a price, in one currency; otherwise the model counts as unpriced.
-    """
+    prompt: Price
+    completion: Price
+    cached: Price
+
+    @property
+    def currency(self) -> str:
+        """Of all three."""
+        return self.prompt.currency
+
+    @property
+    def dearest_prompt(self) -> Decimal:
+        """What tokens of the prompt cost at most, whether they were read before or not."""
+        return max(self.prompt.amount, self.cached.amount)
+
+
+def prices_of(model: str, at: datetime) -> Prices | None:
+    """Return the prices of ``model`` in force ``at``; None, unpriced, unless question and answer both have one."""
     rows = (
         Price.objects.filter(model=model, effective_from__lte=at).order_by("kind", "-effective_from").distinct("kind")
     )
     by_kind = {price.kind: price for price in rows}
     prompt, completion = by_kind.get(PriceKind.PROMPT), by_kind.get(PriceKind.COMPLETION)
     if prompt is None or completion is None or prompt.currency != completion.currency:
-        return Cost(None, "", ())
+        return None
     cached = by_kind.get(PriceKind.CACHED)
-    if cached is None or cached.currency != prompt.currency:
-        cached = prompt
+    return Prices(prompt, completion, prompt if cached is None or cached.currency != prompt.currency else cached)
+
+
+def cost_of(model: str, usage: Usage, at: datetime) -> Cost:
+    """Return what ``usage`` of ``model`` costs by the prices in force ``at``."""
+    prices = prices_of(model, at)
+    if prices is None:
+        return Cost(None, "", ())
     amount = (
-        prompt.amount * (usage.prompt - usage.cached)
-        + cached.amount * usage.cached
-        + completion.amount * usage.completion
+        prices.prompt.amount * (usage.prompt - usage.cached)
+        + prices.cached.amount * usage.cached
+        + prices.completion.amount * usage.completion
     ) / MILLION
-    used = {price.pk for price in (prompt, completion, cached)}
-    return Cost(amount.quantize(Decimal("1e-10")), prompt.currency, tuple(sorted(used)))
+    used = {price.pk for price in (prices.prompt, prices.completion, prices.cached)}
+    return Cost(amount.quantize(Decimal("1e-10")), prices.currency, tuple(sorted(used)))
 
 
 def add(exchange: Exchange) -> None:
@@ -85,28 +104,6 @@ def add(exchange: Exchange) -> None:
                 "cost": exchange.cost or 0, "unpriced": int(exchange.cost is None and tokens > 0),
             },
         )  # fmt: skip
-
-
-def check_budgets(customer: UUID | None, workflow: UUID | None, at: datetime, warn: Callable[[str], None]) -> None:
-    """Raise :class:`BudgetExceeded` at a hard limit; tell ``warn`` of soft ones that are reached.
-
-    What runs at this moment is not counted yet: calls made at once may pass a limit together.
-    """
-    mine = Q(customer=None, workflow=None)
-    if customer is not None:
-        mine |= Q(customer=customer, workflow=None)
-    if workflow is not None:
-        mine |= Q(workflow=workflow)
-    for budget in Budget.objects.filter(mine, is_active=True).select_related("customer", "workflow"):
-        used = spent(budget, at)
-        shown = f"{used.normalize():f} {budget.unit}"
-        if budget.hard_limit is not None and used >= budget.hard_limit:
-            raise BudgetExceeded(
-                f"the budget of {budget} is used up: {shown} of {budget.hard_limit.normalize():f}; no call is made "
-                "until it is raised or its period ends"
-            )
-        if budget.soft_limit is not None and used >= budget.soft_limit:
-            warn(f"the budget of {budget} is nearly used up: {shown}, and the warning is at {budget.soft_limit:f}")
 
 
 def spent(budget: Budget, at: datetime) -> Decimal:

@@ -56,6 +56,12 @@ class Exchange(models.Model):
     ended_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField()
 
+    reserved_tokens = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="What it may use at most; counts against budgets while it runs"
+    )
+    reserved_cost = models.DecimalField(max_digits=20, decimal_places=10, default=0, db_default=0)
+    reserved_currency = models.CharField(max_length=8, blank=True, default="", db_default="")
+
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0, help_text="Of the prompt's, those that were cheaper")

@@ -109,12 +109,13 @@ def test_the_key_is_sent_and_never_told(model: DemoServer, settings: Settings) -
     "asked, name, retryable, words",
     [
         ("[[400]]", "LLMHTTPError", False, "answered 400: the demo model was asked for a 400"),
-        ("[[401]]", "LLMHTTPError", False, "answered 401"),
+        ("[[401]]", "LLMHTTPError", False, "answered 401: the demo model was asked for a 401"),
         ("[[404]]", "LLMHTTPError", False, "answered 404"),
-        ("[[429]]", "LLMHTTPError", True, "answered 429"),
-        ("[[500]]", "LLMHTTPError", True, "answered 500"),
+        ("[[429]]", "LLMHTTPError", True, "answered 429: the demo model was asked for a 429"),
+        ("[[500]]", "LLMHTTPError", True, "answered 500: the demo model was asked for a 500"),
         ("[[503]]", "LLMHTTPError", True, "answered 503"),
-        ("[[504]]", "LLMTimeout", True, "answered 504"),
+        ("[[504]]", "LLMTimeout", True, "answered 504, the model took too long for it: the demo model"),
+        ("[[html-error]]", "LLMHTTPError", True, "answered 502: 502 Bad Gateway nginx"),
         ("[[reset]]", "LLMConnectionError", True, "broke off"),
         ("[[not-json]]", "LLMResponseError", False, "answer with JSON: expecting value (line 1, column 1)"),
         ("[[raw]]", "LLMResponseError", False, "answer with JSON: the answer is empty"),
@@ -134,7 +135,7 @@ def test_each_failure_has_its_name_and_is_on_record(
     assert words in error.message
     row = Exchange.objects.get(pk=error.exchange or "")
     assert row.status == ("timeout" if name == "LLMTimeout" else "failure")
-    assert row.error_name == name
+    assert (row.error_name, row.error) == (name, error.message)
     assert row.ended_at is not None
 
 
@@ -174,11 +175,48 @@ def test_an_answer_without_end_is_cut_by_time(model: DemoServer, stream: bool) -
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_answer_without_end_is_cut_by_size(model: DemoServer, stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MOST_TEXT", 100_000)
     monkeypatch.setattr(wire, "MOST_BYTES", 500_000)
-    error = failure("[[endless 50000]]", on_text=(lambda _: None) if stream else None)
+    error = failure("[[endless 50000]]", on_text=(lambda _: None) if stream else None, attempts=3)
     assert (error.name, error.retryable) == ("LLMResponseError", False)
     assert "cut off" in error.message or "larger than" in error.message
+    assert len(model.seen) == 1, "asking again would be paid for again"
+
+
+def test_a_stream_without_end_is_cut_by_the_tokens_it_may_have_and_counts(model: DemoServer) -> None:
+    began = time.monotonic()
+    heard: list[str] = []
+    error = failure("[[endless]]", on_text=heard.append, max_tokens=50)
+    assert (error.name, error.retryable) == ("LLMResponseError", False)
+    assert "does not come to an end: it was cut off after 2,4" in error.message
+    assert time.monotonic() - began < 15
+    row = Exchange.objects.get()
+    assert row.answer is not None
+    assert row.answer["text"] == "".join(heard)
+    assert (row.status, row.usage_is_estimated, row.completion_tokens) == ("failure", True, len("".join(heard)) / 4)
+
+
+def test_who_wrote_much_until_its_time_was_up_is_not_taken_for_slow(
+    model: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "LONG_TEXT", 100)
+    error = failure("[[endless]]", on_text=lambda _: None, timeout=1.5)
+    assert (error.name, error.retryable) == ("LLMResponseError", False)
+    assert traits_of("reasoning").timeout_seconds is None, "more time would not help"
+    monkeypatch.setattr(wire, "LONG_TEXT", 1_000_000)
+    slow = failure("[[endless]]", on_text=lambda _: None, timeout=0.5)
+    assert (slow.name, slow.retryable) == ("LLMTimeout", True)
+    assert "it was writing, and had come to" in slow.message
+
+
+def test_what_a_server_says_of_its_error_is_told_without_the_key(model: DemoServer, settings: Settings) -> None:
+    settings.LOCAL_LLM_API_KEY = "very-long-and-private"
+    error = failure("[[says-key]]")
+    assert error.message.startswith("the language model's server answered 401: Incorrect API key provided: Bearer ***")
+    assert error.message.endswith("for /v1/chat/completions")
+    assert "private" not in str(Exchange.objects.values())
+    broken = failure("[[error-in-stream]]", on_text=lambda _: None)
+    assert broken.message.endswith("in the middle of its answer: the device is out of memory")
+    assert (Exchange.objects.get(pk=broken.exchange).answer or {})["text"] == "some words"
 
 
 # -- tries ----------------------------------------------------------------------------------------------------------

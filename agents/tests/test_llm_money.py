@@ -1,5 +1,6 @@
 """What calls cost, and what may be spent: prices of their time, tallies that stay, budgets that warn and stop."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -93,15 +94,17 @@ def test_negative_prices_and_budgets_are_refused() -> None:
 
 
 def test_a_hard_limit_stops_before_anything_is_sent(model: DemoServer) -> None:
-    Budget.objects.create(customer=customer(), unit="tokens", hard_limit=10, period="day")
-    ask(customer())
-    with pytest.raises(llm.BudgetExceeded, match="the budget of Acme a day is used up") as caught:
+    Budget.objects.create(customer=customer(), unit="tokens", hard_limit=100, period="day")
+    used = ask(customer()).usage.total
+    Budget.objects.update(hard_limit=used)
+    with pytest.raises(llm.BudgetExceeded, match=f"Acme a day is used up: {used} tokens of {used}") as caught:
         ask(customer())
     assert not caught.value.retryable
     assert len(model.seen) == 1
     ask(customer("other"))
     ask()
     UsageTally.objects.update(day=NOW.date() - timedelta(days=1))
+    Budget.objects.update(hard_limit=100)
     ask(customer())
 
 
@@ -116,7 +119,7 @@ def test_a_soft_limit_warns_and_a_global_one_binds_everybody(model: DemoServer) 
     assert "the budget of everybody in all is nearly used up" in heard[0]
     budget.hard_limit = Decimal("0.001")
     budget.save()
-    with pytest.raises(llm.BudgetExceeded):
+    with pytest.raises(llm.BudgetExceeded, match="is used up"):
         ask(customer())
     budget.is_active = False
     budget.save()
@@ -127,11 +130,60 @@ def test_a_workflow_has_a_budget_of_its_own(model: DemoServer) -> None:
     workflow = Workflow.objects.create(customer=customer(), name="Ship")
     execution = started(customer())
     Execution.objects.filter(pk=execution.pk).update(workflow=workflow)
-    Budget.objects.create(workflow=workflow, unit="tokens", hard_limit=5)
-    ask(customer(), execution)
+    Budget.objects.create(workflow=workflow, unit="tokens", hard_limit=100)
+    Budget.objects.update(hard_limit=ask(customer(), execution).usage.total)
     with pytest.raises(llm.BudgetExceeded, match="Ship"):
         ask(customer(), execution)
     ask(customer(), started(customer()))
+
+
+def test_what_a_call_may_take_at_most_must_be_left(model: DemoServer) -> None:
+    Budget.objects.create(customer=customer(), unit="tokens", hard_limit=200)
+    with pytest.raises(llm.BudgetExceeded, match="has 200 tokens left of 200, and this call may take up to 359 tokens"):
+        ask(customer(), max_tokens=300)
+    assert not model.seen
+    ask(customer(), max_tokens=100)
+    used = Decimal(sum(UsageTally.objects.values_list("prompt_tokens", flat=True)))
+    used += sum(UsageTally.objects.values_list("completion_tokens", flat=True))
+    ask(customer())
+    assert model.seen[-1].body["max_tokens"] == 200 - used - 59, "an answer that nobody bounded gets what is left"
+    assert (Exchange.objects.latest("started_at").request or {})["max_tokens"] == 200 - used - 59
+    ask(customer("other"))
+    assert "max_tokens" not in model.seen[-1].body
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("unit", ["tokens", "USD"])
+def test_calls_at_once_never_pass_a_hard_limit_together(quickly_emptied: None, model: DemoServer, unit: str) -> None:
+    priced("prompt", "1000000")
+    priced("completion", "1000000")
+    Budget.objects.create(unit=unit, hard_limit=400, period="total")
+    asked = [{"role": "user", "content": "[[slow 0.1]] one two three four five six seven eight nine ten"}]
+
+    async def many() -> list[llm.Completion | BaseException]:
+        calls = (llm.complete(llm.ChatRequest("reasoning", asked, max_tokens=60, timeout=30.0)) for _ in range(20))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    ended = asyncio.run(many())
+    answered = [one for one in ended if isinstance(one, llm.Completion)]
+    assert {type(one) for one in ended if not isinstance(one, llm.Completion)} == {llm.BudgetExceeded}
+    used = sum(one.usage.total for one in answered)
+    assert spending.spent(Budget.objects.get(), datetime.now(UTC)) == used <= 400
+    assert len(answered) > 4, "what was held and not used is there for those that waited"
+    assert len(model.seen) == len(answered)
+
+
+def test_what_a_dead_call_held_is_free_again_when_its_record_expires(model: DemoServer) -> None:
+    Budget.objects.create(unit="tokens", hard_limit=400)
+    now = datetime.now(UTC)
+    lost = Exchange(alias="reasoning", model="reasoning", started_at=now, reserved_tokens=300)
+    lost.expires_at = now + timedelta(hours=1)
+    lost.save()
+    with pytest.raises(llm.LLMTimeout, match="the budget of everybody a month is held for calls that run now"):
+        ask(max_tokens=100, timeout=0.3)
+    assert not model.seen
+    Exchange.objects.update(expires_at=now - timedelta(seconds=1))
+    ask(max_tokens=100)
 
 
 # -- what stays -----------------------------------------------------------------------------------------------------
