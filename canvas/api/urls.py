@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from canvas.api import compatibility, drafts, gateway, relations, starts, workflows
+from canvas.api import compatibility, drafts, expressions, gateway, relations, starts, workflows
 
 urlpatterns = [
+    path("expressions/evaluate", expressions.Evaluation.as_view()),
     path("workflow", gateway.Gateway.as_view()),
     path("workflows", workflows.WorkflowList.as_view()),
     path("workflows/validate", workflows.WorkflowValidation.as_view()),

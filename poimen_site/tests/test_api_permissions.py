@@ -104,6 +104,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", f"{SCHEDULE}/trigger"): Rule(OPERATOR, 201, {}),
     ("post", f"{SCHEDULE}/backfill"): Rule(OPERATOR, 202, PAST),
     ("get", f"{SCHEDULE}/executions"): Rule(VIEWER),
+    ("get", "secrets"): Rule(EDITOR),
+    ("post", "expressions/evaluate"): Rule(EDITOR, 200, {"expression": "1 + 1"}),
     ("post", "route"): Rule(EDITOR, 201, {"message": "scan https://example.org/a.git"}),
     ("post", "workflows/suggest-connections"): Rule(EDITOR, 200, {"nodes": [{"id": "a", "type": "echo"}]}),
     ("post", "specs/validate"): Rule(VIEWER, 200, {"spec": ECHO}),

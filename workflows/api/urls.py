@@ -12,6 +12,7 @@ from workflows.api import (
     execution_views,
     logs,
     schedules,
+    secrets,
     specs,
     states,
 )
@@ -47,6 +48,7 @@ urlpatterns = [
     path("schedules/<str:schedule_id>/trigger", schedules.TriggerSchedule.as_view()),
     path("schedules/<str:schedule_id>/backfill", schedules.BackfillSchedule.as_view()),
     path("schedules/<str:schedule_id>/executions", schedules.ScheduleExecutions.as_view()),
+    path("secrets", secrets.SecretList.as_view()),
     path("specs/validate", specs.SpecValidation.as_view()),
     path("specs/execute", specs.SpecExecution.as_view()),
 ]
