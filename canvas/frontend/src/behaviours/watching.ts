@@ -11,7 +11,7 @@ import {
   readStanding,
   type Standing,
 } from "../model/run";
-import { waysOf, withSilent } from "../model/ways";
+import { type Way, waysOf, withSilent } from "../model/ways";
 import { type Gate, isOver, type Line, NO_RUN, type Progress, runStore } from "../run";
 import { customer, Refused, request, requestList } from "../server/requests";
 import { canvasNow, editor } from "../store";
@@ -217,7 +217,7 @@ class Watcher {
       standing: this.standing,
       items,
       nodes: kept(runStore.getState().nodes, nodes),
-      ways: isSame ? waysOf(canvasNow(), nodes, isEnd) : new Map(),
+      ways: same(runStore.getState().ways, isSame ? waysOf(canvasNow(), nodes, isEnd) : new Map<string, Way>()),
     });
   }
 
@@ -234,6 +234,11 @@ function kept(before: ReadonlyMap<string, Fate>, now: Map<string, Fate>): Map<st
     if (old && (Object.keys(fate) as (keyof Fate)[]).every((name) => old[name] === fate[name])) now.set(key, old);
   }
   return now;
+}
+
+// Edges are drawn again only when one of them came to be taken or skipped.
+function same(before: ReadonlyMap<string, Way>, now: Map<string, Way>): ReadonlyMap<string, Way> {
+  return before.size === now.size && [...now].every(([key, way]) => before.get(key) === way) ? before : now;
 }
 
 function lineOf(frame: JsonObject, node: string): Line {

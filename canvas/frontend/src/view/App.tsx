@@ -1,6 +1,17 @@
 // The editor as a whole: opens the workflow, or says why not; puts palette, canvas and panel side by side.
 import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
-import { Component, type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import {
+  Component,
+  lazy,
+  type ReactElement,
+  type ReactNode,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useChecking } from "../behaviours/checking";
 import { duplicate, removeChosen, useClipboard } from "../behaviours/clipboard";
 import { useDrafting } from "../behaviours/drafting";
@@ -11,16 +22,21 @@ import { save } from "../behaviours/saving";
 import { watch } from "../behaviours/watching";
 import type { Wanted } from "../model/changes";
 import { isStep, placeOf, SIZE, sizeOf } from "../model/document";
+import { useRun } from "../run";
 import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
-import { Conflict, RunDialog } from "./dialogs";
+import { Conflict } from "./dialogs";
 import { Finder } from "./Finder";
 import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
 import { Palette } from "./Palette";
 import { Panel } from "./Panel";
 import { Picker } from "./Picker";
 import { Problems } from "./Problems";
-import { RunStrip, Toolbar } from "./Toolbar";
+import { RunStrip } from "./run/RunStrip";
+import { Toolbar } from "./Toolbar";
+
+const RunDialog = lazy(() => import("./run/RunDialog"));
+const RunDock = lazy(() => import("./run/RunDock"));
 
 export function App({
   workflow,
@@ -95,6 +111,7 @@ function Workbench(): ReactElement {
   const mayRun = useEditor((state) => state.mayRun);
   const isEmpty = useEditor((state) => state.history.present.nodes.length === 0);
   const saving = useEditor((state) => state.saving);
+  const isWatched = useRun((run) => run.execution !== "");
   const [isDeferred, setDeferred] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const [isListed, setListed] = useState(false);
@@ -193,14 +210,15 @@ function Workbench(): ReactElement {
       </div>
       <Panel />
       <Picker />
-      {mayRun && isRunning && <RunDialog onClose={() => setRunning(false)} />}
+      <Suspense>{isWatched && <RunDock />}</Suspense>
+      <Suspense>{mayRun && isRunning && <RunDialog onClose={() => setRunning(false)} />}</Suspense>
       {saving.state === "conflict" && !isDeferred && <Conflict saving={saving} onLater={() => setDeferred(true)} />}
       <Note />
     </div>
   );
 }
 
-function Note(): ReactElement | null {
+export function Note(): ReactElement | null {
   const note = useEditor((state) => state.note);
   const [isShown, setShown] = useState(false);
   useEffect(() => {

@@ -19,11 +19,13 @@ import { rename } from "../behaviours/renaming";
 import { add, connect, move, newNode, refusal, resize, splice, type Wanted } from "../model/changes";
 import { END_SIZE, NOTE_SIZE, type Point, placeOf, SIZE } from "../model/document";
 import { carried, hidden } from "../model/groups";
+import { useRun } from "../run";
 import { canvasNow, change, choose, closeGroup, editor, say, useEditor } from "../store";
 import { beginPulling, endPulling } from "./acceptance";
 import { flowEdges, flowNodes } from "./flow";
 import { GroupNode } from "./GroupNode";
 import { NoteNode } from "./NoteNode";
+import { withWays } from "./run/ways";
 import { MissingNode, StepNode } from "./StepNode";
 
 const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame: GroupNode };
@@ -62,6 +64,7 @@ export function Flow(): ReactElement {
   const nodes = useEditor((state) => state.nodes);
   const edges = useEditor((state) => state.edges);
   const marks = useEditor((state) => state.edgeMarks);
+  const ways = useRun((run) => run.ways);
   const mayEdit = useEditor((state) => state.mayEdit);
   const goTo = useEditor((state) => state.goTo);
   const flow = useReactFlow();
@@ -73,6 +76,7 @@ export function Flow(): ReactElement {
     () => flowEdges(canvas.edges, new Set(keys.split("\n")), new Map(JSON.parse(within)), edges, marks),
     [canvas.edges, keys, within, edges, marks],
   );
+  const edgesWithWays = useMemo(() => withWays(drawnEdges, ways), [drawnEdges, ways]);
 
   useEffect(() => {
     const node = goTo && flow.getNode(goTo.key);
@@ -151,7 +155,7 @@ export function Flow(): ReactElement {
   return (
     <ReactFlow
       nodes={drawnNodes}
-      edges={drawnEdges}
+      edges={edgesWithWays}
       nodeTypes={NODE_TYPES}
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}

@@ -1,5 +1,6 @@
-// How a node fares in the run that is watched: icon, word, attempt and duration.
+// How a node fares in the run that is watched: icon, word, attempt, count, progress and duration.
 import type { ReactElement } from "react";
+import { isOpen } from "../model/run";
 import { useRun } from "../run";
 import { Icon } from "./icons";
 
@@ -10,22 +11,34 @@ export const TONES: Record<string, [tone: string, icon: string, word: string]> =
   held: ["wait", "wait", "held"],
   success: ["good", "check", "done"],
   failed: ["bad", "cross", "failed"],
+  timed_out: ["bad", "cross", "timed out"],
   interrupted: ["bad", "warning", "interrupted"],
   cancelled: ["idle", "cross", "cancelled"],
+  skipped: ["idle", "unknown", "skipped"],
   "not run": ["idle", "unknown", "not run"],
 };
 
+export function toneOf(status: string): [tone: string, icon: string, word: string] {
+  return TONES[status] ?? ["idle", "unknown", status];
+}
+
 export function RunBadge({ node }: { node: string }): ReactElement | null {
   const fate = useRun((run) => run.nodes.get(node));
+  const progress = useRun((run) => run.progress.get(node));
+  const isAsked = useRun((run) => run.gates.some((gate) => gate.state === node));
   if (!fate) return null;
-  const [tone, icon, word] = TONES[fate.status] ?? ["idle", "unknown", fate.status];
+  const [tone, icon, word] = toneOf(fate.status);
+  const isMany = fate.count > 1;
   return (
-    <span className={`fate tone-${tone}`} data-status={fate.status}>
-      <Icon name={icon} />
-      {word}
+    <span className={`fate tone-${tone}`} data-status={fate.status} title={progress?.message}>
+      <Icon name={isAsked ? "approval" : icon} />
+      {isAsked ? "waits for a decision" : word}
       {fate.attempt > 1 && ` · attempt ${fate.attempt}`}
-      {fate.count > 1 && ` · ${fate.count}×`}
+      {isMany && ` · ${fate.ended < fate.count ? `${fate.ended} of ${fate.count}` : `${fate.count}×`}`}
+      {isMany && fate.failed > 0 && ` · ${fate.failed} failed`}
+      {progress && isOpen(fate.status) && ` · ${Math.round(progress.percent)} %`}
       {fate.milliseconds !== null && ` · ${spoken(fate.milliseconds)}`}
+      {progress && isOpen(fate.status) && <progress max={100} value={progress.percent} aria-label="Progress" />}
     </span>
   );
 }

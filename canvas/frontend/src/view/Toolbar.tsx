@@ -1,7 +1,5 @@
-// What is done with the canvas as a whole, and how it stands: saved or not, right or not, which run is watched.
+// What is done with the canvas as a whole, and how it stands: saved or not, right or not.
 import type { ReactElement } from "react";
-import { forgetRun } from "../behaviours/watching";
-import { useRun } from "../run";
 import { isDirty, makeAgain, takeBack, useEditor } from "../store";
 import { Icon } from "./icons";
 
@@ -135,63 +133,5 @@ function ProblemsButton({ onClick }: { onClick: () => void }): ReactElement {
       <Icon name={checking.state === "failed" ? "unknown" : errors ? "cross" : warnings ? "warning" : "check"} />
       {checking.state === "failed" ? "not checked" : said || "valid"}
     </button>
-  );
-}
-
-export function RunStrip(): ReactElement | null {
-  const execution = useRun((run) => run.execution);
-  const status = useRun((run) => run.status);
-  const connection = useRun((run) => run.connection);
-  const message = useRun((run) => run.message);
-  const last = useRun((run) => run.lines.at(-1));
-  const version = useRun((run) => run.version);
-  const saved = useEditor((state) => state.saved.version);
-  if (!execution) return null;
-  const tone =
-    { success: "good", failed: "bad", timed_out: "bad", running: "busy", waiting: "wait", paused: "wait" }[status] ??
-    "idle";
-  const said = {
-    none: "",
-    connecting: "connecting",
-    live: "live",
-    lost: "connection lost; trying again",
-    over: "",
-    refused: "",
-  }[connection];
-  return (
-    <section
-      className={`run-strip tone-${tone}`}
-      aria-label="The run that is watched"
-      data-status={status}
-      data-connection={connection}
-    >
-      <span className="status">
-        {status.replace("_", " ") || (connection === "refused" ? "not shown" : "starting")}
-      </span>
-      <a href={`/ui/executions/${execution}`} className="mono">
-        {execution.slice(-8)}
-      </a>
-      {version > 0 && version !== saved && (
-        <span className="quiet nowrap">
-          of version {version}; drawn is {saved}
-        </span>
-      )}
-      <span className="clip" dir="auto">
-        {message || last?.message}
-      </span>
-      <span className="quiet nowrap">{said}</span>
-      <button
-        type="button"
-        className="plain"
-        title="Stop watching"
-        onClick={() => {
-          forgetRun();
-          history.replaceState(null, "", location.pathname);
-        }}
-      >
-        <Icon name="close" />
-        <span className="hidden">Stop watching</span>
-      </button>
-    </section>
   );
 }

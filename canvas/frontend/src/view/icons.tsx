@@ -52,6 +52,14 @@ const PATHS: Record<string, string> = {
   lock: "M4 7h8v6.5H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2M8 9.5v1.5",
   save: "M3 3h8l2 2v8H3zM5.5 3v3.5h5V3M5 13V9.5h6V13",
   running: "M8 2.25a5.75 5.75 0 0 1 5.75 5.75M6.75 5.75v4.5L10.25 8z",
+  pause: "M5.5 3v10M10.5 3v10",
+  stop: "M4.5 4.5h7v7h-7z",
+  again: "M13 8a5 5 0 1 1-1.6-3.7M13.25 2v3h-3",
+  compare: "M3 3.5h4v9H3zM9 3.5h4v9H9z",
+  down: "m4 6 4 4 4-4",
+  up: "m4 10 4-4 4 4",
+  right: "m6 4 4 4-4 4",
+  minus: "M3 8h10",
   search: "M7 2.75a4.25 4.25 0 1 0 0 8.5 4.25 4.25 0 0 0 0-8.5M10.25 10.25l3.25 3.25",
 };
 

@@ -1,0 +1,59 @@
+// What a person does to the run that is watched: pause, resume, cancel, run again, decide. The server has the last word;
+// what it refuses is told as it says it.
+import { textOr } from "../model/json";
+import { runStore } from "../run";
+import { request } from "../server/requests";
+import { say } from "../store";
+import { askAgain, watch } from "./watching";
+
+type Deed = "pause" | "resume" | "cancel";
+
+const DONE: Record<Deed, string> = { pause: "Pausing.", resume: "Resumed.", cancel: "Cancelling." };
+
+// True when the server took it.
+export async function steer(deed: Deed, reason = ""): Promise<boolean> {
+  const { execution } = runStore.getState();
+  return attempted(async () => {
+    await request("POST", `/executions/${encodeURIComponent(execution)}/${deed}`, { body: reason ? { reason } : {} });
+    runStore.setState({ isPausing: deed === "pause" });
+    say(DONE[deed]);
+    askAgain();
+  });
+}
+
+// A new run that keeps the results before `fromState`; without one it begins anew. On a run's own page that becomes
+// the page of the new run.
+export async function runAgain(fromState = ""): Promise<boolean> {
+  const { execution } = runStore.getState();
+  return attempted(async () => {
+    const path = `/executions/${encodeURIComponent(execution)}/rerun`;
+    const id = textOr((await request("POST", path, { body: fromState ? { fromState } : {} })).id);
+    if (location.pathname.startsWith("/ui/executions/")) {
+      location.assign(`/ui/executions/${id}#canvas`);
+      return;
+    }
+    history.replaceState(null, "", `?run=${id}`);
+    watch(id);
+    say(fromState ? `Running again from ${fromState}.` : "Running again.");
+  });
+}
+
+export async function vote(gate: string, isApproval: boolean, reason: string): Promise<void> {
+  const path = `/approvals/${encodeURIComponent(gate)}/${isApproval ? "approve" : "reject"}`;
+  try {
+    await request("POST", path, { body: reason ? { reason } : {} });
+    say(isApproval ? "Approved." : "Rejected.");
+  } finally {
+    askAgain(); // also what was refused may have been decided by somebody else
+  }
+}
+
+async function attempted(deed: () => Promise<void>): Promise<boolean> {
+  try {
+    await deed();
+    return true;
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error), true);
+    return false;
+  }
+}

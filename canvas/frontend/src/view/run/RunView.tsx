@@ -1,0 +1,86 @@
+// The canvas on the page of a run: the drawing that ran, read-only and live, with what is chosen and the timeline.
+import { ReactFlowProvider } from "@xyflow/react";
+import { type ReactElement, useEffect, useState } from "react";
+import { forgetRun, watch } from "../../behaviours/watching";
+import { readActivities } from "../../model/activities";
+import { readCanvas } from "../../model/document";
+import { begin } from "../../model/history";
+import { Refused, request } from "../../server/requests";
+import { editor, useEditor } from "../../store";
+import { Note } from "../App";
+import { Flow } from "../Flow";
+import RunDock from "./RunDock";
+import { RunPanel } from "./RunPanel";
+import { RunStrip } from "./RunStrip";
+import "./run.css";
+
+interface Props {
+  execution: string;
+  workflow: string; // "" for a run of a spec that nobody drew
+  version: number;
+}
+
+export default function RunView({ execution, workflow, version }: Props): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    const control = new AbortController();
+    load(workflow, version, control.signal)
+      .catch((error: unknown) => {
+        if (control.signal.aborted) return;
+        // The run can be followed without the drawing.
+        const isGone = error instanceof Refused && error.status === 404;
+        setFault(isGone ? "The version that ran is no longer kept." : error instanceof Error ? error.message : "");
+      })
+      .finally(() => {
+        if (control.signal.aborted) return;
+        watch(execution);
+        setOpen(true);
+      });
+    return () => {
+      control.abort();
+      forgetRun();
+    };
+  }, [execution, workflow, version]);
+  if (!isOpen) return <p className="canvas-message quiet">Opening the canvas…</p>;
+  return (
+    <ReactFlowProvider>
+      <div className="workbench read-only run-view">
+        <RunStrip isOwnPage />
+        <div className="surface">
+          <Drawing why={fault || (workflow ? "" : "This run was started from a spec, which nobody drew.")} />
+        </div>
+        <RunPanel />
+        <RunDock />
+        <Note />
+      </div>
+    </ReactFlowProvider>
+  );
+}
+
+function Drawing({ why }: { why: string }): ReactElement {
+  const isEmpty = useEditor((state) => state.history.present.nodes.length === 0);
+  if (!isEmpty) return <Flow />;
+  return (
+    <div className="empty-canvas">
+      <p>{why || "Nothing is drawn in the version that ran."} Its timeline and log are below.</p>
+    </div>
+  );
+}
+
+async function load(workflow: string, version: number, signal: AbortSignal): Promise<void> {
+  const nothing = readCanvas({});
+  editor.setState({
+    workflow,
+    mayEdit: false,
+    mayRun: false,
+    history: begin(nothing),
+    saved: { version, canvas: nothing },
+  });
+  const [activities, drawn] = await Promise.all([
+    request("GET", "/activities", { signal }),
+    workflow ? request("GET", `/workflows/${encodeURIComponent(workflow)}/versions/${version}`, { signal }) : {},
+  ]);
+  const canvas = readCanvas(drawn);
+  editor.setState({ activities: readActivities(activities), history: begin(canvas), saved: { version, canvas } });
+}
