@@ -31,6 +31,19 @@ export function removeChosen(): void {
   choose([]);
 }
 
+let copiedHere = ""; // for pages that may not read the clipboard, such as those over plain HTTP
+
+// As the keys do it, from a menu: the browser is asked to copy, and asks back what.
+export function copyChosen(how: "copy" | "cut"): void {
+  if (!document.execCommand(how)) say("The browser does not copy from a menu: press Ctrl C.", true);
+}
+
+export async function pasteCopied(): Promise<void> {
+  const text = await navigator.clipboard?.readText().catch(() => "");
+  if (!paste(text || copiedHere))
+    say("There are no nodes to paste here; Ctrl V reaches what other pages copied.", true);
+}
+
 export function useClipboard(): void {
   useEffect(() => {
     function copy(event: ClipboardEvent): void {
@@ -38,6 +51,7 @@ export function useClipboard(): void {
       const text = copied(canvasNow(), editor.getState().nodes);
       if (!text) return;
       event.clipboardData?.setData("text/plain", text);
+      copiedHere = text;
       event.preventDefault();
       pastes = 0;
       const count = editor.getState().nodes.size;

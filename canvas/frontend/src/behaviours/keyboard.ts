@@ -31,9 +31,13 @@ export function bind(combo: string, deed: () => void): () => void {
   };
 }
 
-// Of keys that are signs, such as "?" and "+", the layout decides where Shift is part of them.
-export function comboOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
-  const key = event.key.toLowerCase();
+// Of keys that are signs, such as "?" and "+", the layout decides where Shift is part of them; with Alt some layouts
+// make signs of letters, which are told by their place on the keyboard.
+export function comboOf(
+  event: Pick<KeyboardEvent, "key" | "code" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
+): string {
+  const isLetter = event.altKey && /^Key[A-Z]$/.test(event.code);
+  const key = (isLetter ? event.code.slice(3) : event.key).toLowerCase();
   const isSign = key.length === 1 && !/\p{L}/u.test(key);
   const held = [
     (event.ctrlKey || event.metaKey) && "mod+",

@@ -185,7 +185,7 @@ function Workbench(): ReactElement {
       <RunStrip />
       {mayEdit && <Palette onPick={pick} search={search} />}
       <div className="surface" ref={surface}>
-        <Flow />
+        <Flow onArrange={deeds.arrange} />
         {isEmpty && (
           <div className="empty-canvas">
             <h2>Nothing is drawn yet</h2>

@@ -12,8 +12,20 @@ import {
   ReactFlow,
   useReactFlow,
 } from "@xyflow/react";
-import { type DragEvent, type ReactElement, useCallback, useEffect, useMemo } from "react";
+import {
+  type DragEvent,
+  type ReactElement,
+  type MouseEvent as ReactMouseEvent,
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+} from "react";
+import { useCanvasKeys } from "../behaviours/canvasKeys";
+import { addOwnDeeds } from "../behaviours/deeds";
 import { joinUnder } from "../behaviours/grouping";
+import { beginGuiding, endGuiding, guided } from "../behaviours/guiding";
+import { chosenSpot, openMenu } from "../behaviours/menu";
 import { askWhat } from "../behaviours/picking";
 import { rename } from "../behaviours/renaming";
 import { add, connect, move, newNode, refusal, resize, splice, type Wanted } from "../model/changes";
@@ -22,13 +34,16 @@ import { carried, hidden } from "../model/groups";
 import { useRun } from "../run";
 import { canvasNow, change, choose, closeGroup, editor, say, useEditor } from "../store";
 import { beginPulling, endPulling } from "./acceptance";
+import { ContextMenu } from "./ContextMenu";
 import { flowEdges, flowNodes } from "./flow";
 import { GroupNode } from "./GroupNode";
+import { Guides } from "./Guides";
 import { NoteNode } from "./NoteNode";
 import { withWays } from "./run/ways";
 import { MissingNode, StepNode } from "./StepNode";
 
 const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame: GroupNode };
+const NOTE: Wanted = { kind: "note", name: "note", label: "Note" };
 const MANY = 150; // nodes, from which on only those in view are drawn
 export const DRAGGED = "application/x-poimen-node";
 
@@ -59,7 +74,7 @@ export function connectChosen(): void {
   else if (from && to) change((now) => connect(now, from.key, to.key));
 }
 
-export function Flow(): ReactElement {
+export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
   const canvas = useEditor((state) => state.history.present);
   const nodes = useEditor((state) => state.nodes);
   const edges = useEditor((state) => state.edges);
@@ -86,27 +101,34 @@ export function Flow(): ReactElement {
     void flow.setCenter(x, y, { zoom: Math.max(0.8, flow.getZoom()), duration: 200 });
   }, [goTo, flow]);
 
-  const onNodesChange = useCallback((changes: NodeChange[]) => {
-    const places = new Map<string, Point>();
-    const chosen = new Set(editor.getState().nodes);
-    let isChosen = false;
-    for (const one of changes) {
-      if (one.type === "position" && one.position) places.set(one.id, one.position);
-      // What React Flow measures by itself says nothing of resizing.
-      if (one.type === "dimensions" && one.resizing !== undefined && one.dimensions) {
-        const { width, height } = one.dimensions;
-        change((now) => resize(now, one.id, width, height), "move");
-        if (!one.resizing) closeGroup();
+  const onNodesChange = useCallback(
+    (changes: NodeChange[]) => {
+      const places = new Map<string, Point>();
+      const chosen = new Set(editor.getState().nodes);
+      let isChosen = false;
+      for (const one of changes) {
+        if (one.type === "position" && one.position) places.set(one.id, one.position);
+        // What React Flow measures by itself says nothing of resizing.
+        if (one.type === "dimensions" && one.resizing !== undefined && one.dimensions) {
+          const { width, height } = one.dimensions;
+          change((now) => resize(now, one.id, width, height), "move");
+          if (!one.resizing) closeGroup();
+        }
+        if (one.type === "select") {
+          isChosen = true;
+          if (one.selected) chosen.add(one.id);
+          else chosen.delete(one.id);
+        }
       }
-      if (one.type === "select") {
-        isChosen = true;
-        if (one.selected) chosen.add(one.id);
-        else chosen.delete(one.id);
+      if (isChosen) editor.setState({ nodes: chosen });
+      const [dragged] = places;
+      if (dragged && places.size === 1 && changes.some((one) => one.type === "position" && one.dragging)) {
+        places.set(dragged[0], guided(dragged[0], dragged[1], flow.getZoom()));
       }
-    }
-    if (isChosen) editor.setState({ nodes: chosen });
-    if (places.size) change((now) => move(now, carried(now, places)), "move");
-  }, []);
+      if (places.size) change((now) => move(now, carried(now, places)), "move");
+    },
+    [flow],
+  );
 
   const onEdgesChange = useCallback((changes: EdgeChange[]) => {
     const chosen = new Set(editor.getState().edges);
@@ -152,6 +174,33 @@ export function Flow(): ReactElement {
     [flow],
   );
 
+  const [hasMap, setMap] = useState(true);
+  const toggleMap = useCallback(() => setMap((shown) => !shown), []);
+  const addNote = useCallback((place: Point) => addAt(NOTE, place), []);
+  useCanvasKeys({ addNote, toggleMap });
+  useEffect(
+    () =>
+      addOwnDeeds({
+        arrange: onArrange,
+        fit: () => void flow.fitView({ padding: 0.1, maxZoom: 1, duration: 200 }),
+        addNote: ({ place }) => addNote(place),
+        connect: connectChosen,
+      }),
+    [flow, addNote, onArrange],
+  );
+
+  // On what is not chosen, the menu chooses it; on what is, it is about all that is chosen. By key: where the node is.
+  const openAt = useCallback(
+    (event: ReactMouseEvent | MouseEvent, key = "", edge = "") => {
+      event.preventDefault();
+      const { nodes: chosen, edges: lines } = editor.getState();
+      if (key ? !chosen.has(key) : edge ? !lines.has(edge) : true) choose(key ? [key] : [], edge ? [edge] : []);
+      const at = { x: event.clientX, y: event.clientY };
+      openMenu(chosenSpot(at, flow.screenToFlowPosition(at)));
+    },
+    [flow],
+  );
+
   return (
     <ReactFlow
       nodes={drawnNodes}
@@ -162,7 +211,14 @@ export function Flow(): ReactElement {
       onConnect={onConnect}
       onConnectStart={(_, { nodeId, handleType }) => nodeId && beginPulling(nodeId, handleType === "source")}
       onConnectEnd={onConnectEnd}
-      onNodeDragStart={closeGroup}
+      onNodeDragStart={(_, node) => {
+        closeGroup();
+        beginGuiding(node.id);
+      }}
+      onNodeContextMenu={(event, node) => openAt(event, node.type === "missing" ? "" : node.id)}
+      onEdgeContextMenu={(event, edge) => openAt(event, "", edge.id)}
+      onPaneContextMenu={(event) => openAt(event)}
+      onSelectionContextMenu={(event, [first]) => openAt(event, first?.id)}
       onNodeDragStop={(_, __, moved) => letGo(moved)}
       onSelectionDragStop={(_, moved) => letGo(moved)}
       onDrop={onDrop}
@@ -187,18 +243,23 @@ export function Flow(): ReactElement {
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
       <Controls showInteractive={false} fitViewOptions={{ padding: 0.1, maxZoom: 1 }} />
-      <MiniMap
-        pannable
-        zoomable
-        style={{ width: 160, height: 100 }}
-        nodeClassName={minimapClass}
-        ariaLabel="Overview of the canvas"
-      />
+      {hasMap && (
+        <MiniMap
+          pannable
+          zoomable
+          style={{ width: 160, height: 100 }}
+          nodeClassName={minimapClass}
+          ariaLabel="Overview of the canvas"
+        />
+      )}
+      <Guides />
+      <ContextMenu />
     </ReactFlow>
   );
 }
 
 function letGo(moved: Node[]): void {
+  endGuiding();
   joinUnder(moved.map((node) => node.id));
   closeGroup();
 }
