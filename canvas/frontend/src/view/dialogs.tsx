@@ -40,13 +40,20 @@ export function Conflict({
       <p>Nothing of yours is lost or written. From their version to yours:</p>
       <ul className="differences">
         {list.slice(0, 100).map((one) => (
-          <li key={`${one.what} ${one.how} ${one.name}`}>
+          <li key={`${one.what} ${one.key}`}>
             <span className={`status tone-${one.how === "added" ? "good" : one.how === "removed" ? "bad" : "busy"}`}>
               {one.how}
             </span>{" "}
             <span>
               {one.what} <strong dir="auto">{one.name}</strong>{" "}
-              {one.fields.length > 0 && <span className="quiet mono small">{one.fields.slice(0, 6).join(", ")}</span>}
+              {one.fields.length > 0 && (
+                <span className="quiet mono small">
+                  {one.fields
+                    .slice(0, 6)
+                    .map(({ path }) => path.join("."))
+                    .join(", ")}
+                </span>
+              )}
             </span>
           </li>
         ))}
