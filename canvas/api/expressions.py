@@ -24,7 +24,7 @@ class ExpressionBody(Strict):
     """What is tried, on what. ``source`` makes it the condition of an edge out of that node."""
 
     expression = Text(max_length=limits.MAX_EXPRESSION_CHARS, trim_whitespace=False)
-    data = JsonObject(required=False, default=dict)  # type: ignore[assignment] - a field, which the class body gives up
+    data = JsonObject(required=False, default=dict)  # type: ignore[assignment]
     source = Text(required=False, allow_blank=True, default="", max_length=128)  # type: ignore[assignment]
     labels = serializers.DictField(child=Text(max_length=limits.MAX_NAME_LENGTH), required=False, default=dict)
 
