@@ -11,9 +11,39 @@ export interface Field {
   default?: Json;
   examples: Json[];
   enum: Json[] | null;
+  types?: string[]; // where it may have several
+  secrets?: "value" | "url" | "handle"; // where a secret may stand in it
+  items?: JsonObject; // of an array: what its elements are
+  values?: JsonObject; // of an object: what stands under any key
+  format?: string; // of a text: duration, date-time, ...
+  pattern?: string;
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  minProperties?: number;
+  maxProperties?: number;
 }
+
+const NUMBERS = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+] as const;
+const EVERY_TYPE = 6;
 
 export interface Activity {
   name: string;
@@ -88,30 +118,44 @@ function fieldsOf(sent: Json | undefined): Field[] {
       enum: Array.isArray(entry.enum) ? entry.enum : null,
     };
     if (entry.default !== undefined) field.default = entry.default;
-    if (typeof entry.minimum === "number") field.minimum = entry.minimum;
-    if (typeof entry.maximum === "number") field.maximum = entry.maximum;
+    for (const key of NUMBERS) {
+      const limit = entry[key];
+      if (typeof limit === "number") field[key] = limit;
+    }
+    if (Array.isArray(entry.types) && entry.types.length > 1) field.types = entry.types.map(String);
+    if (field.types && field.types.length >= EVERY_TYPE) field.type = "any";
+    if (entry.secrets === "value" || entry.secrets === "url" || entry.secrets === "handle")
+      field.secrets = entry.secrets;
+    if (isObject(entry.items)) field.items = entry.items;
+    if (isObject(entry.additionalProperties)) field.values = entry.additionalProperties;
+    if (typeof entry.format === "string") field.format = entry.format;
+    if (typeof entry.pattern === "string") field.pattern = entry.pattern;
     return field;
   });
 }
 
-function field(name: string, type: string, description: string, required = false): Field {
+export function fieldOf(name: string, type: string, description = "", required = false): Field {
   return { name, type, description, required, examples: [], enum: null };
+}
+
+function lasting(name: string, description: string): Field {
+  return { ...fieldOf(name, "string", description), format: "duration" };
 }
 
 // The keys of the kinds of state that are no activities (spec reference).
 const STATE_FIELDS: Record<string, Field[]> = {
   Wait: [
-    field("duration", "string", "How long, such as 30s or 1h30m"),
-    field("until", "string", "Or the moment until which, such as 2030-01-31T09:00:00Z"),
+    lasting("duration", "How long, such as 30s or 1h30m"),
+    { ...fieldOf("until", "string", "Or the moment until which, such as 2030-01-31T09:00:00Z"), format: "date-time" },
   ],
   WaitForSignal: [
-    field("signal", "string", "Name of the signal that is waited for", true),
-    field("timeout", "string", "After which it fails, such as 7d"),
+    fieldOf("signal", "string", "Name of the signal that is waited for", true),
+    lasting("timeout", "After which it fails, such as 7d"),
   ],
   Workflow: [
-    field("workflow", "string", "Name or id of the workflow to run", true),
-    field("input", "object", "The inputs of its run"),
-    field("timeout", "string", "After which it fails, such as 10m"),
+    fieldOf("workflow", "string", "Name or id of the workflow to run", true),
+    fieldOf("input", "object", "The inputs of its run"),
+    lasting("timeout", "After which it fails, such as 10m"),
   ],
 };
 

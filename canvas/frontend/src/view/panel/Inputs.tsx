@@ -1,7 +1,7 @@
 // What the start node says: the inputs that a run may be given, with their defaults.
 import type { ReactElement } from "react";
 import { isObject, type Json, type JsonObject } from "../../model/json";
-import { JsonControl } from "../values";
+import { JsonField } from "./JsonField";
 
 export function Inputs({
   config,
@@ -12,16 +12,16 @@ export function Inputs({
   disabled: boolean;
   onChange: (value: Json | undefined) => void;
 }): ReactElement {
-  const field = { name: "inputs", type: "object", description: "", required: false, examples: [], enum: null };
   return (
     <div className="field">
-      <label htmlFor="start-inputs">Inputs and their defaults (JSON)</label>
-      <JsonControl
+      <span className="label">Inputs and their defaults (JSON)</span>
+      <JsonField
         id="start-inputs"
-        field={field}
+        label="Inputs and their defaults (JSON)"
         value={config}
         disabled={disabled}
         describedBy="start-about"
+        isObject
         onChange={(value) => isObject(value) && onChange(value)}
       />
       <p id="start-about" className="about">

@@ -1,6 +1,6 @@
 // The settings of a node, made from the fields of its activity; keys that those do not name are shown as JSON.
 import type { ReactElement } from "react";
-import { readables } from "../../model/activities";
+import { fieldOf, readables } from "../../model/activities";
 import { setNodeKey, withKey } from "../../model/changes";
 import { type CanvasNode, configOf, dataOf, kindOf, stateTypeOf } from "../../model/document";
 import { isObject, type Json, type JsonObject, textOr } from "../../model/json";
@@ -73,7 +73,7 @@ export function NodeForm({ node }: { node: CanvasNode }): ReactElement {
           {others.map((name) => (
             <FieldRow
               key={name}
-              field={{ name, type: "any", description: "", required: false, examples: [], enum: null }}
+              field={fieldOf(name, "any")}
               value={config[name]}
               disabled={!mayEdit}
               problem=""

@@ -4,7 +4,7 @@ import { setEdgeData, setNodeData } from "../../model/changes";
 import { type CanvasEdge, type CanvasNode, dataOf } from "../../model/document";
 import { isObject, type JsonObject, objectOr } from "../../model/json";
 import { change, useEditor } from "../../store";
-import { JsonControl } from "../values";
+import { JsonField } from "./JsonField";
 
 export function RawNode({ node }: { node: CanvasNode }): ReactElement {
   const mayEdit = useEditor((state) => state.mayEdit);
@@ -37,20 +37,21 @@ function Raw({
   disabled: boolean;
   onChange: (value: JsonObject) => void;
 }): ReactElement {
-  const field = { name: "data", type: "object", description: "", required: false, examples: [], enum: null };
   return (
     <div className="form raw">
-      <label htmlFor="raw-data">data</label>
-      <JsonControl
+      <JsonField
         id="raw-data"
-        field={field}
+        label="data"
         value={value}
         disabled={disabled}
         describedBy="raw-about"
+        isTall
+        isObject
         onChange={(data) => isObject(data) && onChange(data)}
       />
       <p id="raw-about" className="about">
-        As it is saved. Keys that the form does not know are kept.
+        What is saved under <code>data</code>, keys included that the form does not know. <kbd>Esc</kbd>, then{" "}
+        <kbd>Tab</kbd> leaves the text.
       </p>
     </div>
   );
