@@ -4,21 +4,26 @@ import { createStore } from "zustand/vanilla";
 import { acceptors } from "../model/connecting";
 import { canvasNow, editor } from "../store";
 
-const pulled = createStore<{ accepting: ReadonlyMap<string, boolean> | null }>(() => ({ accepting: null }));
+const pulled = createStore<{ accepting: ReadonlyMap<string, boolean> | null; side: string }>(() => ({
+  accepting: null,
+  side: "",
+}));
 
 export function beginPulling(from: string, isForwards: boolean): void {
-  pulled.setState({ accepting: acceptors(canvasNow(), editor.getState().activities, from, isForwards) });
+  const accepting = acceptors(canvasNow(), editor.getState().activities, from, isForwards);
+  pulled.setState({ accepting, side: isForwards ? "target" : "source" });
 }
 
 export function endPulling(): void {
   pulled.setState({ accepting: null });
 }
 
-// As class names: nothing, " accepts", " accepts fits" where something of it is wanted there, or " refuses".
+// As class names: nothing; " accepts" with the side that does, and " fits" where something of it is wanted there; or
+// " refuses".
 export function useAcceptance(key: string): string {
-  return useStoreWithEqualityFn(pulled, ({ accepting }) => {
+  return useStoreWithEqualityFn(pulled, ({ accepting, side }) => {
     if (!accepting) return "";
     const fits = accepting.get(key);
-    return fits === undefined ? " refuses" : fits ? " accepts fits" : " accepts";
+    return fits === undefined ? " refuses" : ` accepts accepts-${side}${fits ? " fits" : ""}`;
   });
 }
