@@ -1,4 +1,4 @@
-"""App configuration of canvas."""
+"""App configuration of canvas: registers its activities."""
 
 from django.apps import AppConfig
 
@@ -7,3 +7,7 @@ class CanvasConfig(AppConfig):
     """What people draw."""
 
     name = "canvas"
+
+    def ready(self) -> None:
+        """Register the activities."""
+        from canvas import activities  # noqa: F401 - registers two of them

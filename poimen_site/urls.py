@@ -10,6 +10,7 @@ from poimen_site import health
 from poimen_site.api_docs import SchemaView, docs
 from poimen_site.auth import RefreshView, SignInView, admin_login
 from poimen_site.observability import scraping
+from poimen_site.reasoning.api import SuggestConnections
 from poimen_site.routing.api import RouteView
 
 urlpatterns = [
@@ -27,6 +28,7 @@ urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("metrics", scraping.metrics),
+    path("workflows/suggest-connections", SuggestConnections.as_view()),
     path("", include("agents.api.urls")),
     path("", include("canvas.api.urls")),
     path("", include("workflows.api.urls")),
