@@ -17,7 +17,23 @@ export type Saving =
   | { state: "idle" }
   | { state: "saving" }
   | { state: "failed"; message: string }
-  | { state: "conflict"; theirs: Saved };
+  | { state: "conflict"; theirs: Theirs; base: Canvas | null }; // base: what both began with, null where nobody knows
+
+// A version that somebody else saved meanwhile.
+export interface Theirs extends Saved {
+  by: string;
+  at: string;
+}
+
+// What was not saved and was found again: from when, from where, and whether undo leads to another one.
+export interface Restored {
+  at: string;
+  from: "browser" | "server";
+  hasOther: boolean;
+}
+
+// How the draft on the server stands: elsewhere means that another tab or browser of the same person writes it.
+export type Remote = "none" | "waiting" | "kept" | "offline" | "refused" | "elsewhere";
 
 export type Checking = { state: "unknown" | "asking" | "done" } | { state: "failed"; message: string };
 
@@ -29,6 +45,9 @@ export interface Editor {
   saved: Saved;
   saving: Saving;
   draft: "none" | "kept" | "restored" | "failed"; // of what is not saved, in this browser
+  remote: Remote;
+  restored: Restored | null;
+  newer: Theirs | null; // than the version that is drawn on
   activities: Activities;
   problems: Problem[];
   nodeMarks: Marks;
@@ -50,6 +69,9 @@ export const editor = createStore<Editor>(() => ({
   saved: { version: 0, canvas: NOTHING },
   saving: { state: "idle" },
   draft: "none",
+  remote: "none",
+  restored: null,
+  newer: null,
   activities: new Activities([]),
   problems: [],
   nodeMarks: new Map(),
@@ -63,6 +85,11 @@ export const editor = createStore<Editor>(() => ({
 
 export function useEditor<T>(pick: (state: Editor) => T, isEqual: (one: T, other: T) => boolean = Object.is): T {
   return useStoreWithEqualityFn(editor, pick, isEqual);
+}
+
+// Whose drafts these are: the page says who is signed in.
+export function user(): string {
+  return document.getElementById("canvas")?.dataset.user ?? "";
 }
 
 export function canvasNow(): Canvas {

@@ -1,38 +1,106 @@
-// Opens a workflow: what the server has, what activities there are, and a draft that was left behind in this browser.
+// Opens a workflow: what the server has, what activities there are, and drafts that were left behind, here or elsewhere.
 import { readActivities } from "../model/activities";
-import { isSame, readCanvas } from "../model/document";
+import { type Canvas, isSame, readCanvas } from "../model/document";
 import { begin, record } from "../model/history";
-import { objectOr } from "../model/json";
+import { type JsonObject, objectOr, textOr } from "../model/json";
 import { readProblems } from "../model/problems";
-import { draftOf, dropDraft } from "../server/drafts";
+import { draftsOf, dropDrafts, type LeftDraft } from "../server/drafts";
+import { dropRemoteDraft, type RemoteDraft, remoteDraftOf } from "../server/remoteDraft";
 import { request } from "../server/requests";
-import { editor, type Saved, setProblems } from "../store";
+import { editor, type Restored, type Saved, setProblems, type Theirs, user } from "../store";
+import { adopt, goOnFrom, meetElsewhere } from "./drafting";
+
+interface Found {
+  key: string; // in this browser, "" for the server's
+  canvas: Canvas;
+  version: number;
+  at: string;
+  from: Restored["from"];
+}
 
 export async function open(workflow: string, mayEdit: boolean, mayRun: boolean, signal: AbortSignal): Promise<void> {
-  const [answer, activities, draft] = await Promise.all([
+  // What keeps no drafts, the browser or the server, is no reason not to open.
+  const [answer, activities, here, there] = await Promise.all([
     request("GET", `/workflows/${encodeURIComponent(workflow)}`, { signal }),
     request("GET", "/activities", { signal }),
-    draftOf(workflow).catch(() => undefined), // a browser that keeps nothing is no reason not to open
+    mayEdit ? draftsOf(workflow, user()).catch(() => null) : null,
+    mayEdit ? remoteDraftOf(workflow, signal).catch(() => null) : null,
   ]);
-  const saved: Saved = { version: Number(answer.version), canvas: readCanvas(answer) };
-  let history = begin(saved.canvas);
-  let isConflict = false;
-  const left = mayEdit && draft ? readCanvas(draft.canvas) : null;
-  if (draft && left && !isSame(left, saved.canvas)) {
-    history = record(history, left);
-    isConflict = draft.version !== saved.version;
-  } else if (draft) void dropDraft(workflow).catch(() => undefined);
+  const current: Saved = { version: Number(answer.version), canvas: readCanvas(answer) };
+  const left = here?.left ?? [];
+  // The draft on the server may be that of a tab that is open beside this one: it goes on with that.
+  const isOthers = Boolean(there && here?.open.some(({ draft }) => draft.revision === there.revision));
+  const found = foundDrafts(current.canvas, left, isOthers ? null : there);
+  const newest = found.at(-1);
+  const base = newest && newest.version !== current.version ? await versionOf(workflow, newest.version, current) : null;
+  if (signal.aborted) return;
+
+  let history = begin(current.canvas);
+  for (const { canvas } of found) history = record(history, canvas);
+  const theirs: Theirs = { ...current, by: "", at: textOr(answer.updatedAt) };
+  const isConflict = newest !== undefined && newest.version !== current.version;
   editor.setState({
     workflow,
     mayEdit,
     mayRun,
     history,
-    saved,
+    saved: base ?? current,
     activities: readActivities(activities),
-    draft: history.past.length ? "restored" : "none",
-    saving: isConflict ? { state: "conflict", theirs: saved } : { state: "idle" },
+    draft: newest ? "restored" : "none",
+    remote: "none",
+    restored: newest ? { at: newest.at, from: newest.from, hasOther: found.length > 1 } : null,
+    newer: null,
+    saving: isConflict ? { state: "conflict", theirs, base: base?.canvas ?? null } : { state: "idle" },
     nodes: new Set(),
     edges: new Set(),
   });
+  goOnFrom(there && !isOthers ? there.revision : "", newest?.from === "server" ? newest.canvas : null);
+  adopt(newest?.key ? [newest.key] : []);
+  if (there && isOthers) meetElsewhere(there.revision);
+  else if (there && !newest) {
+    goOnFrom("", null);
+    void dropRemoteDraft(workflow, there.revision).catch(() => undefined); // it is what was saved
+  }
+  if (left.length && !newest) void dropDrafts(workflow, keysOf(left)).catch(() => undefined);
   setProblems(readProblems(objectOr(answer.validation)));
+}
+
+function keysOf(left: LeftDraft[]): string[] {
+  return left.map(({ key }) => key);
+}
+
+// Every draft that says something else than what was saved, the newest last. One that was sent to the server and not
+// written there since is newer than what the server has, whatever the clocks say.
+function foundDrafts(saved: Canvas, left: LeftDraft[], there: RemoteDraft | null): Found[] {
+  const found: Found[] = left.map(({ key, draft }) => ({
+    key,
+    canvas: readCanvas(draft.canvas),
+    version: draft.version,
+    at: draft.at,
+    from: "browser",
+  }));
+  if (there && !left.some(({ draft }) => draft.revision === there.revision)) {
+    found.push({ key: "", canvas: readCanvas(there.canvas), version: there.version, at: there.at, from: "server" });
+  }
+  const inOrder = found.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+  const different: Found[] = [];
+  for (const one of inOrder) {
+    if (!isSame(one.canvas, saved) && !isSame(one.canvas, different.at(-1)?.canvas ?? saved)) different.push(one);
+  }
+  return different;
+}
+
+// A version as it was saved; null where it cannot be read. What older versions do not say is as it is now.
+export async function versionOf(workflow: string, version: number, current: Saved): Promise<Saved | null> {
+  try {
+    const answer = await request("GET", `/workflows/${encodeURIComponent(workflow)}/versions/${version}`);
+    return { version, canvas: versionCanvas(answer, current.canvas) };
+  } catch {
+    return null;
+  }
+}
+
+export function versionCanvas(answer: JsonObject, current: Canvas): Canvas {
+  const description = textOr(answer.description, current.description);
+  return readCanvas({ ...answer, description, status: textOr(answer.status) || current.status });
 }

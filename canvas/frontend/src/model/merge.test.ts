@@ -26,7 +26,7 @@ function altered(from: Canvas, seed: number): Canvas {
   };
   const nodes = from.nodes
     .filter(() => next(5) > 0)
-    .map(({ raw }) => {
+    .map(({ raw }): JsonObject => {
       const deed = next(4);
       if (deed === 0) return { ...raw, data: { ...(raw.data as JsonObject), config: { x: next(3), z: [next(2)] } } };
       return deed === 1 ? { ...raw, position: { x: next(9), y: next(9) } } : raw;

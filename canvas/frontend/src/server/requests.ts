@@ -24,6 +24,7 @@ interface Asked {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  keepalive?: boolean; // sent even when the page goes
 }
 
 // Answers the JSON object of a 2xx; throws Refused with the server's sentence, or the AbortError of its signal.
@@ -38,7 +39,11 @@ export async function requestList(path: string, asked: Asked = {}): Promise<Json
   return Array.isArray(answer) ? answer.filter(isObject) : [];
 }
 
-async function answerOf(method: string, path: string, { body, headers, signal }: Asked): Promise<unknown> {
+async function answerOf(
+  method: string,
+  path: string,
+  { body, headers, signal, keepalive = false }: Asked,
+): Promise<unknown> {
   const sent: Record<string, string> = { Accept: "application/json", ...headers };
   const holder = meta("customer");
   if (holder?.dataset.header) sent[holder.dataset.header] = holder.content;
@@ -55,6 +60,7 @@ async function answerOf(method: string, path: string, { body, headers, signal }:
       body: text,
       signal: signal ?? null,
       credentials: "same-origin",
+      keepalive,
     });
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") throw error;

@@ -15,8 +15,9 @@ import {
 import { useChecking } from "../behaviours/checking";
 import { duplicate, removeChosen, useClipboard } from "../behaviours/clipboard";
 import { useDrafting } from "../behaviours/drafting";
-import { useKeyboard } from "../behaviours/keyboard";
+import { bind, useKeyboard } from "../behaviours/keyboard";
 import { arrange } from "../behaviours/layout";
+import { useNoticing } from "../behaviours/noticing";
 import { open } from "../behaviours/opening";
 import { save } from "../behaviours/saving";
 import { watch } from "../behaviours/watching";
@@ -25,7 +26,7 @@ import { isStep, placeOf, SIZE, sizeOf } from "../model/document";
 import { useRun } from "../run";
 import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
-import { Conflict } from "./dialogs";
+import { closeLook, openHistory, useLook } from "../versions";
 import { Finder } from "./Finder";
 import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
 import { Palette } from "./Palette";
@@ -34,7 +35,11 @@ import { Picker } from "./Picker";
 import { Problems } from "./Problems";
 import { RunStrip } from "./run/RunStrip";
 import { Toolbar } from "./Toolbar";
+import { Notices } from "./versions/Notices";
 
+const Conflict = lazy(() => import("./versions/Conflict"));
+const History = lazy(() => import("./versions/History"));
+const Pair = lazy(() => import("./versions/Pair"));
 const RunDialog = lazy(() => import("./run/RunDialog"));
 const RunDock = lazy(() => import("./run/RunDock"));
 
@@ -119,7 +124,9 @@ function Workbench(): ReactElement {
   const search = useRef<HTMLInputElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const flow = useReactFlow();
+  const look = useLook();
   useDrafting();
+  useNoticing();
   useChecking();
   useClipboard();
 
@@ -143,6 +150,7 @@ function Workbench(): ReactElement {
     [fit],
   );
   useKeyboard(deeds);
+  useEffect(() => bind("h", openHistory), []);
 
   // Beside what is chosen and connected to it; else in the middle of what is seen.
   const pick = useCallback(
@@ -205,6 +213,7 @@ function Workbench(): ReactElement {
             )}
           </div>
         )}
+        <Notices />
         {isFinding && <Finder onClose={() => setFinding(false)} />}
         {isListed && <Problems onClose={() => setListed(false)} />}
       </div>
@@ -212,7 +221,11 @@ function Workbench(): ReactElement {
       <Picker />
       <Suspense>{isWatched && <RunDock />}</Suspense>
       <Suspense>{mayRun && isRunning && <RunDialog onClose={() => setRunning(false)} />}</Suspense>
-      {saving.state === "conflict" && !isDeferred && <Conflict saving={saving} onLater={() => setDeferred(true)} />}
+      <Suspense>
+        {saving.state === "conflict" && !isDeferred && <Conflict saving={saving} onLater={() => setDeferred(true)} />}
+      </Suspense>
+      <Suspense>{look.kind === "history" && <History onClose={closeLook} />}</Suspense>
+      <Suspense>{look.kind === "pair" && <Pair pair={look.pair} onClose={closeLook} />}</Suspense>
       <Note />
     </div>
   );

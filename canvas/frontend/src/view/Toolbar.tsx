@@ -1,7 +1,9 @@
 // What is done with the canvas as a whole, and how it stands: saved or not, right or not.
 import type { ReactElement } from "react";
 import { isDirty, makeAgain, takeBack, useEditor } from "../store";
+import { openHistory } from "../versions";
 import { Icon } from "./icons";
+import { SavedState } from "./versions/SavedState";
 
 interface Deeds {
   save: () => void;
@@ -38,6 +40,7 @@ export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
             <Tool icon="arrange" title="Arrange (l)" onClick={deeds.arrange} />
           </>
         )}
+        <Tool icon="history" title="History (h)" onClick={openHistory} />
         <ProblemsButton onClick={deeds.problems} />
         {mayEdit && (
           <button type="button" className="button" onClick={deeds.save} disabled={!dirty} title="Save (Ctrl S)">
@@ -72,41 +75,6 @@ function Tool({
       <Icon name={icon} />
       <span className="hidden">{title}</span>
     </button>
-  );
-}
-
-function SavedState({ onConflict }: { onConflict: () => void }): ReactElement {
-  const mayEdit = useEditor((state) => state.mayEdit);
-  const saving = useEditor((state) => state.saving);
-  const draft = useEditor((state) => state.draft);
-  const dirty = useEditor(isDirty);
-  const [tone, text] = !mayEdit
-    ? ["idle", "read only"]
-    : saving.state === "saving"
-      ? ["busy", "saving"]
-      : saving.state === "failed" && dirty
-        ? ["bad", `not saved: ${saving.message}`]
-        : !dirty
-          ? ["good", "saved"]
-          : draft === "failed"
-            ? ["bad", "not saved, and this browser keeps no draft"]
-            : draft === "restored"
-              ? ["wait", "not saved: your draft was restored"]
-              : draft === "kept"
-                ? ["wait", "not saved; draft kept here"]
-                : ["wait", "not saved"];
-  if (saving.state === "conflict") {
-    return (
-      <button type="button" className="button danger saved" onClick={onConflict}>
-        <Icon name="warning" />
-        Version {saving.theirs.version} was saved by somebody else
-      </button>
-    );
-  }
-  return (
-    <span className={`saved status tone-${tone}`} role="status" title={text}>
-      {text}
-    </span>
   );
 }
 
