@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from canvas.models import RelationType
 from canvas.nodes import DOCUMENT_KEYS, STATE_TYPES
+from canvas.unfolding import Unfolded, unfold
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -41,10 +42,13 @@ class _Way:
 def draw_spec(document: Mapping[str, Any]) -> Drawing:
     """Return the canvas of a valid spec: a start with its inputs, one node per state that works or waits, an end.
 
-    A Choice becomes conditional edges. Failure paths (``catch``), loops and states that a canvas does not know are left
-    out. Never raises for a document that is valid.
+    A Choice becomes conditional edges, and the Parallel that a canvas was saved as becomes that canvas. Failure paths
+    (``catch``), loops and states that a canvas does not know are left out. Never raises for a document that is valid.
     """
     drawing = Drawing()
+    unfolded = unfold(document, STATE_TYPES)
+    if unfolded is not None:
+        return _draw_unfolded(document, unfolded, drawing)
     states = {state["name"]: state for state in document["states"]}
     order = list(states)
     drawn = [name for name in order if states[name]["type"] in STATE_TYPES]
@@ -61,6 +65,26 @@ def draw_spec(document: Mapping[str, Any]) -> Drawing:
         ways[name] = _ways_from(_next_of(states[name], states, order), states, drawn, drawing)
         waiting += [way.target for way in ways[name] if way.target]
     shown = [name for name in drawn if name in reached]
+    return _laid_out(document, states, shown, ways, drawing)
+
+
+def _draw_unfolded(document: Mapping[str, Any], unfolded: Unfolded, drawing: Drawing) -> Drawing:
+    ways: dict[str | None, list[_Way]] = {None: []} | {name: [] for name in unfolded.states}
+    for source, target, condition in unfolded.ways:
+        ways[source].append(_Way(target, condition))
+    for name in unfolded.states:
+        if not ways[name]:
+            ways[name].append(_Way(None))
+    return _laid_out(document, unfolded.states, list(unfolded.states), ways, drawing)
+
+
+def _laid_out(
+    document: Mapping[str, Any],
+    states: Mapping[str, Mapping[str, Any]],
+    shown: list[str],
+    ways: Mapping[str | None, list[_Way]],
+    drawing: Drawing,
+) -> Drawing:
     start, end = _free("start", states), _free("end", states)
     graph = _graph(ways, start, end, drawing)
     places = _places(graph, [start, *shown, end])

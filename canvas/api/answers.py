@@ -237,6 +237,20 @@ class CanvasBody(Shape):
     status = serializers.ChoiceField(choices=WorkflowStatus.choices, required=False, allow_null=True)
 
 
+class SpecToDraw(Shape):
+    """A spec to draw."""
+
+    spec = serializers.DictField()
+
+
+class CanvasDrawing(Shape):
+    """The drawing of a spec, and in sentences what is in the spec and not in the drawing."""
+
+    nodes = serializers.ListField(child=CanvasObject())
+    edges = serializers.ListField(child=CanvasObject())
+    leftOut = serializers.ListField(child=serializers.CharField())  # noqa: N815
+
+
 class ConnectionsBody(Shape):
     """A canvas whose connections are to be judged."""
 

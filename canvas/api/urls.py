@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from canvas.api import compatibility, drafts, expressions, gateway, relations, starts, workflows
+from canvas.api import compatibility, drafts, drawings, expressions, gateway, relations, starts, workflows
 
 urlpatterns = [
     path("expressions/evaluate", expressions.Evaluation.as_view()),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("workflows", workflows.WorkflowList.as_view()),
     path("workflows/validate", workflows.WorkflowValidation.as_view()),
     path("workflows/compatibility", compatibility.Compatibility.as_view()),
+    path("workflows/draw", drawings.SpecDrawing.as_view()),
     path("workflows/<str:workflow_id>", workflows.WorkflowDetail.as_view()),
     path("workflows/<str:workflow_id>/draft", drafts.WorkflowDraft.as_view()),
     path("workflows/<str:workflow_id>/execute", starts.Execute.as_view()),

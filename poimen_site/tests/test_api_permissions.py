@@ -51,6 +51,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", "workflows"): Rule(EDITOR, 201, CANVAS),
     ("post", "workflows/validate"): Rule(VIEWER, 200, CANVAS),
     ("post", "workflows/compatibility"): Rule(VIEWER, 200, {}),
+    ("post", "workflows/draw"): Rule(VIEWER, 200, {"spec": ECHO}),
     ("get", WORKFLOW): Rule(VIEWER),
     ("put", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("patch", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
