@@ -100,7 +100,8 @@ export class LogView {
     const marks = this.lines.text && this.lines.lower(line).includes(this.lines.text) ? this.lines.text : "";
     for (const piece of pieces(line.text)) text.append(...styled(piece, marks));
     const { short, whole } = this.places.of(line.entry.branch);
-    const node = cell("of", line.isFirst ? `${line.node} ${short}`.trim() : "");
+    const isSaid = short === line.node; // a branch that is called as its only state
+    const node = cell("of", line.isFirst ? `${line.node} ${isSaid ? "" : short}`.trim() : "");
     if (whole) node.title = `${whole}: ${line.node}`;
     row.append(cell("at", line.at.slice(11, 19)), node, cell("lv", line.isFirst ? LEVELS[line.level] : ""), text);
     return row;
