@@ -6,9 +6,10 @@ import { canvasNow, choose, editor, show } from "../store";
 import { copyChosen, duplicate, pasteCopied, removeChosen } from "./clipboard";
 import { groupChosen, groupsOf, leaveGroup, setCollapsed, ungroupChosen } from "./grouping";
 import { addDeeds, type Deed, type Spot } from "./menu";
-import { askWhat } from "./picking";
+import { askWhat, askWhere } from "./picking";
 import { align, arePinned, distribute, togglePinned } from "./placing";
 import { rename } from "./renaming";
+import { exportCanvas, exportImage, exportSpec, importFile } from "./transfer";
 
 export const ALIGNMENTS: [edge: Edge, label: string, shortcut: string][] = [
   ["left", "Align left", "Alt Shift ←"],
@@ -25,6 +26,7 @@ export interface View {
   fit: () => void;
   addNote: (spot: Spot) => void;
   connect: () => void;
+  toggleMap: () => void;
 }
 
 export function addOwnDeeds(view: View): () => void {
@@ -33,6 +35,7 @@ export function addOwnDeeds(view: View): () => void {
     addDeeds("edge", (spot) => (spot.kind === "edge" ? edgeDeeds(spot) : [])),
     addDeeds("selection", (spot) => (spot.kind === "selection" ? selectionDeeds(spot, view) : [])),
     addDeeds("canvas", (spot) => (spot.kind === "canvas" ? canvasDeeds(spot, view) : [])),
+    addDeeds("file", (spot) => (spot.kind === "canvas" || spot.kind === "file" ? fileDeeds(view) : [])),
   ];
   return () => {
     for (const take of taken) take();
@@ -77,6 +80,18 @@ function nodeDeeds({ nodes: [key = ""], at, place }: Spot): Deed[] {
             icon: "plus",
             shortcut: "n",
             run: () => askWhat({ at, place: from, from: key, isForwards: true }),
+          },
+        ]
+      : []),
+    ...(isStep(node) && kindOf(node) !== "end"
+      ? [
+          {
+            id: "connect",
+            label: "Connect it with…",
+            section: "open" as const,
+            icon: "link",
+            shortcut: "c",
+            run: () => askWhere(key),
           },
         ]
       : []),
@@ -227,6 +242,28 @@ function canvasDeeds(spot: Spot, view: View): Deed[] {
     },
     { id: "arrange", label: "Arrange all", section: "arrange", icon: "arrange", shortcut: "l", run: view.arrange },
     ...look,
+  ];
+}
+
+function fileDeeds(view: View): Deed[] {
+  const { mayEdit, history } = editor.getState();
+  const isEmpty = history.present.nodes.length === 0;
+  const empty = isEmpty ? { isDisabled: true, why: "Nothing is drawn" } : {};
+  const file = (id: string, label: string, icon: string, run: () => void): Deed => ({
+    id,
+    label,
+    section: "file",
+    icon,
+    run,
+    ...(id === "import" ? {} : empty),
+  });
+  return [
+    ...(mayEdit ? [file("import", "Import a canvas or spec…", "upload", () => importFile(view.fit))] : []),
+    file("export", "Export the canvas (JSON)", "download", exportCanvas),
+    file("spec", "Export the spec (JSON)", "braces", () => void exportSpec()),
+    file("png", "Export a picture (PNG)", "image", () => void exportImage("png")),
+    file("svg", "Export a drawing (SVG)", "image", () => void exportImage("svg")),
+    { id: "map", label: "Overview", section: "arrange", shortcut: "m", run: view.toggleMap },
   ];
 }
 

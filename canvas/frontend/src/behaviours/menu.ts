@@ -4,7 +4,7 @@ import type { Point } from "../model/document";
 import { editor } from "../store";
 
 export interface Spot {
-  kind: "node" | "edge" | "canvas" | "selection"; // a selection: several things
+  kind: "node" | "edge" | "canvas" | "selection" | "file"; // a selection: several things; file: of the bar
   nodes: string[]; // keys
   edges: string[];
   at: Point; // on the screen

@@ -20,3 +20,10 @@ export function askWhat(drop: Drop): void {
 export function endPicking(): void {
   picking.setState({ drop: null });
 }
+
+// The node whose connection is to lead somewhere that is yet to be found by its name, "" for none.
+export const joining = createStore<{ from: string }>(() => ({ from: "" }));
+
+export function askWhere(from: string): void {
+  joining.setState({ from });
+}

@@ -1,30 +1,13 @@
 // What can be done with several things at once.
 import type { ReactElement } from "react";
 import { duplicate, removeChosen } from "../behaviours/clipboard";
+import { ALIGNMENTS } from "../behaviours/deeds";
+import { groupChosen } from "../behaviours/grouping";
 import { arrange } from "../behaviours/layout";
-import { move } from "../model/changes";
-import { type Point, placeOf, sizeOf } from "../model/document";
-import { change, editor, useEditor } from "../store";
+import { align, distribute } from "../behaviours/placing";
+import { useEditor } from "../store";
 import { Icon } from "./icons";
 import { counted } from "./TextRow";
-
-// Puts the chosen nodes on one line: their middles at one height, or their left edges below each other.
-function align(along: "row" | "column"): void {
-  const { nodes } = editor.getState();
-  change((canvas) => {
-    const chosen = canvas.nodes
-      .map((node, index) => ({ node, place: placeOf(node, index) }))
-      .filter(({ node }) => nodes.has(node.key));
-    const left = Math.min(...chosen.map(({ place }) => place.x));
-    const middles = chosen.map(({ node, place }) => place.y + sizeOf(node).height / 2);
-    const middle = middles.reduce((sum, one) => sum + one, 0) / (middles.length || 1);
-    const places = chosen.map(({ node, place }): [string, Point] => [
-      node.key,
-      along === "row" ? { x: place.x, y: middle - sizeOf(node).height / 2 } : { x: left, y: place.y },
-    ]);
-    return move(canvas, new Map(places));
-  });
-}
 
 export function Arrange(): ReactElement {
   const nodes = useEditor((state) => state.nodes);
@@ -49,21 +32,40 @@ export function Arrange(): ReactElement {
                   <Icon name="arrange" />
                   Arrange these
                 </button>
-                <button type="button" className="button" onClick={() => align("row")}>
-                  Align in a row
-                </button>
-                <button type="button" className="button" onClick={() => align("column")}>
-                  Align in a column
+                <fieldset className="lining-up">
+                  <legend>Align and distribute</legend>
+                  {ALIGNMENTS.map(([edge, label, shortcut]) => (
+                    <Line
+                      key={edge}
+                      icon={`align-${edge}`}
+                      title={`${label} (${shortcut})`}
+                      onClick={() => align(edge)}
+                    />
+                  ))}
+                  {nodes.size > 2 && (
+                    <>
+                      <Line
+                        icon="distribute-x"
+                        title="Distribute across (Alt Shift h)"
+                        onClick={() => distribute("x")}
+                      />
+                      <Line icon="distribute-y" title="Distribute down (Alt Shift v)" onClick={() => distribute("y")} />
+                    </>
+                  )}
+                </fieldset>
+                <button type="button" className="button" onClick={groupChosen} title="Ctrl G">
+                  <Icon name="group" />
+                  Group
                 </button>
               </>
             )}
             {nodes.size > 0 && (
-              <button type="button" className="button" onClick={duplicate}>
+              <button type="button" className="button" onClick={duplicate} title="Ctrl D">
                 <Icon name="copy" />
                 Duplicate
               </button>
             )}
-            <button type="button" className="button danger" onClick={removeChosen}>
+            <button type="button" className="button danger" onClick={removeChosen} title="Del">
               <Icon name="trash" />
               Remove
             </button>
@@ -71,5 +73,14 @@ export function Arrange(): ReactElement {
         </div>
       )}
     </>
+  );
+}
+
+function Line({ icon, title, onClick }: { icon: string; title: string; onClick: () => void }): ReactElement {
+  return (
+    <button type="button" className="plain" title={title} onClick={onClick}>
+      <Icon name={icon} />
+      <span className="hidden">{title}</span>
+    </button>
   );
 }

@@ -15,6 +15,7 @@ const NAMES: Record<Spot["kind"], string> = {
   edge: "Of this connection",
   canvas: "Of the canvas",
   selection: "Of what is chosen",
+  file: "Import, export and more",
 };
 
 function Menu({ spot }: { spot: Spot }): ReactElement | null {

@@ -26,8 +26,9 @@ import { addOwnDeeds } from "../behaviours/deeds";
 import { joinUnder } from "../behaviours/grouping";
 import { beginGuiding, endGuiding, guided } from "../behaviours/guiding";
 import { chosenSpot, openMenu } from "../behaviours/menu";
-import { askWhat } from "../behaviours/picking";
+import { askWhat, askWhere } from "../behaviours/picking";
 import { rename } from "../behaviours/renaming";
+import { useWhole } from "../behaviours/whole";
 import { add, connect, move, newNode, refusal, resize, splice, type Wanted } from "../model/changes";
 import { END_SIZE, NOTE_SIZE, type Point, placeOf, SIZE } from "../model/document";
 import { carried, hidden } from "../model/groups";
@@ -35,6 +36,7 @@ import { useRun } from "../run";
 import { canvasNow, change, choose, closeGroup, editor, say, useEditor } from "../store";
 import { beginPulling, endPulling } from "./acceptance";
 import { ContextMenu } from "./ContextMenu";
+import { Joiner } from "./Finder";
 import { flowEdges, flowNodes } from "./flow";
 import { GroupNode } from "./GroupNode";
 import { Guides } from "./Guides";
@@ -62,14 +64,20 @@ export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true
   if (wanted.kind === "note") rename(node.key);
 }
 
-// The two chosen nodes, from the left one to the right one.
+// The two chosen nodes, from the left one to the right one; one alone with what is found by name.
 export function connectChosen(): void {
   const { nodes } = editor.getState();
   const canvas = canvasNow();
   const chosen = canvas.nodes.filter((node) => nodes.has(node.key));
   const [from, to] = chosen.sort((a, b) => placeOf(a).x - placeOf(b).x);
+  if (from && chosen.length === 1) {
+    askWhere(from.key);
+    return;
+  }
   const why =
-    !from || !to || chosen.length > 2 ? "Choose the two nodes to connect." : refusal(canvas, from.key, to.key);
+    !from || !to || chosen.length > 2
+      ? "Choose the node, or the two nodes, to connect."
+      : refusal(canvas, from.key, to.key);
   if (why) say(why, true);
   else if (from && to) change((now) => connect(now, from.key, to.key));
 }
@@ -94,7 +102,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
   const edgesWithWays = useMemo(() => withWays(drawnEdges, ways), [drawnEdges, ways]);
 
   useEffect(() => {
-    const node = goTo && flow.getNode(goTo.key);
+    const node = goTo && flow.getNode(hidden(canvasNow()).get(goTo.key) ?? goTo.key);
     if (!node) return;
     const { width = SIZE.width, height = SIZE.height } = node;
     const [x, y] = [node.position.x + width / 2, node.position.y + height / 2];
@@ -174,6 +182,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
     [flow],
   );
 
+  const isWhole = useWhole();
   const [hasMap, setMap] = useState(true);
   const toggleMap = useCallback(() => setMap((shown) => !shown), []);
   const addNote = useCallback((place: Point) => addAt(NOTE, place), []);
@@ -185,8 +194,9 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
         fit: () => void flow.fitView({ padding: 0.1, maxZoom: 1, duration: 200 }),
         addNote: ({ place }) => addNote(place),
         connect: connectChosen,
+        toggleMap,
       }),
-    [flow, addNote, onArrange],
+    [flow, addNote, onArrange, toggleMap],
   );
 
   // On what is not chosen, the menu chooses it; on what is, it is about all that is chosen. By key: where the node is.
@@ -237,7 +247,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
       maxZoom={2}
       fitView
       fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
-      onlyRenderVisibleElements={drawnNodes.length > MANY}
+      onlyRenderVisibleElements={drawnNodes.length > MANY && !isWhole}
       elevateEdgesOnSelect
       elevateNodesOnSelect={false}
     >
@@ -254,6 +264,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
       )}
       <Guides />
       <ContextMenu />
+      <Joiner />
     </ReactFlow>
   );
 }

@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import { isDirty, makeAgain, takeBack, useEditor } from "../store";
 import { openHistory } from "../versions";
 import { Icon } from "./icons";
+import { MoreMenu } from "./MoreMenu";
 import { SavedState } from "./versions/SavedState";
 
 interface Deeds {
@@ -41,6 +42,7 @@ export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
           </>
         )}
         <Tool icon="history" title="History (h)" onClick={openHistory} />
+        <MoreMenu />
         <ProblemsButton onClick={deeds.problems} />
         {mayEdit && (
           <button type="button" className="button" onClick={deeds.save} disabled={!dirty} title="Save (Ctrl S)">
