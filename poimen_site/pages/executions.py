@@ -69,11 +69,11 @@ def _filtered(rows: QuerySet[Execution], wanted: dict[str, str]) -> tuple[QueryS
         else:
             problem = f"There is no status {status!r}; all are shown."
     if workflow := wanted["workflow"]:
-        key = _uuid(workflow)
+        key = uuid_or_none(workflow)
         rows = rows.none() if key is None else rows.filter(workflow=key)
         problem = problem if key else f"{workflow!r} is no workflow's id."
     if text := wanted["q"]:
-        key = _uuid(text)
+        key = uuid_or_none(text)
         rows = rows.filter(pk=key) if key else rows.filter(name__icontains=text) | rows.filter(created_by=text)
     return rows, problem
 
@@ -81,7 +81,7 @@ def _filtered(rows: QuerySet[Execution], wanted: dict[str, str]) -> tuple[QueryS
 @page
 def execution_page(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
     """Draw a run: what it does, its states, its people and relatives. Its log comes through ``log.js``."""
-    execution = _own(visitor, execution_id)
+    execution = own_execution(visitor, execution_id)
     is_over = execution.status in TERMINAL
     timeline = timeline_of(execution)
     top = [] if not is_over else [state.name for state in parsed_spec(execution.spec).states]
@@ -110,7 +110,7 @@ def execution_page(request: HttpRequest, visitor: Visitor, execution_id: str) ->
 @page
 def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_id: int) -> HttpResponseBase:
     """Draw input, output and error of one attempt: a fragment that opens inside the timeline."""
-    execution = _own(visitor, execution_id)
+    execution = own_execution(visitor, execution_id)
     run = StateRun.objects.select_related("branch").filter(execution=execution.pk, pk=run_id).first()
     if run is None:
         raise Http404("Attempt not found")
@@ -122,7 +122,7 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
 @page
 def attempts(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
     """Draw a page of attempts for the timeline: those ``before`` a number, or those ``inside`` a Map ``from`` one."""
-    execution = _own(visitor, execution_id)
+    execution = own_execution(visitor, execution_id)
     inside, start, before = request.GET.get("inside", ""), _number(request, "from"), _number(request, "before")
     if inside:
         rows, following = attempts_inside(execution, inside, start)
@@ -136,8 +136,8 @@ def attempts(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpR
 @page
 def places(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
     """Answer ``{id: [short, whole]}``: where the branches ``of`` (ids, separated by commas) are."""
-    execution = _own(visitor, execution_id)
-    wanted = [key for text in request.GET.get("of", "").split(",") if (key := _uuid(text))]
+    execution = own_execution(visitor, execution_id)
+    wanted = [key for text in request.GET.get("of", "").split(",") if (key := uuid_or_none(text))]
     found = places_of(execution.pk, wanted)
     return JsonResponse({str(pk): [place.short, place.whole] for pk, place in found.items()})
 
@@ -145,7 +145,7 @@ def places(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpRes
 @page
 def artifact(request: HttpRequest, visitor: Visitor, execution_id: str, name: str) -> HttpResponseBase:
     """Download a file that the execution keeps."""
-    execution = _own(visitor, execution_id)
+    execution = own_execution(visitor, execution_id)
     try:
         return download(*open_file(execution.pk, name))
     except FileNotFoundError:
@@ -155,15 +155,16 @@ def artifact(request: HttpRequest, visitor: Visitor, execution_id: str, name: st
 @page
 def log_file(request: HttpRequest, visitor: Visitor, execution_id: str) -> HttpResponseBase:
     """Stream the whole log as plain text, a line each."""
-    execution = _own(visitor, execution_id)
+    execution = own_execution(visitor, execution_id)
     response = StreamingHttpResponse(log_as_text(execution.pk, None, "debug"), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="execution-{execution.pk}.log"'
     response["Cache-Control"] = "no-store"
     return response
 
 
-def _own(visitor: Visitor, execution_id: str) -> Execution:
-    key = _uuid(execution_id)
+def own_execution(visitor: Visitor, execution_id: str) -> Execution:
+    """Return the execution with its spec, workflow and relatives; raises 404 for those of other customers."""
+    key = uuid_or_none(execution_id)
     rows = Execution.objects.select_related("spec", "workflow", "workflow_version", "parent", "rerun_of")
     execution = rows.filter(pk=key).first() if key else None
     if execution is None:
@@ -184,7 +185,8 @@ def _number(request: HttpRequest, name: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def _uuid(text: str) -> UUID | None:
+def uuid_or_none(text: str) -> UUID | None:
+    """Return the id in a text, None for text that is none."""
     try:
         return UUID(text)
     except ValueError:

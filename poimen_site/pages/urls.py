@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
 
-from poimen_site.pages import exchanges, executions, home, route, schedules, signing, workflows
+from poimen_site.pages import comparison, exchanges, executions, home, route, schedules, signing, workflows
 from poimen_site.pages.visitor import Visitor, page
 
 
@@ -33,6 +33,7 @@ urlpatterns = [
     path("ui/executions", executions.execution_list, name="executions"),
     path("ui/executions/<str:execution_id>", executions.execution_page, name="execution"),
     path("ui/executions/<str:execution_id>/runs/<int:run_id>", executions.run_details, name="run-details"),
+    path("ui/executions/<str:execution_id>/compare", comparison.compare_page, name="compare"),
     path("ui/executions/<str:execution_id>/attempts", executions.attempts, name="attempts"),
     path("ui/executions/<str:execution_id>/places", executions.places, name="places"),
     path("ui/exchanges/<str:exchange_id>", exchanges.exchange_page, name="exchange"),

@@ -111,19 +111,21 @@ def relative(age: timedelta) -> str:
     return f"in {text}"
 
 
+@register.filter
+def spoken(length: timedelta) -> str:
+    """Say a span of time: milliseconds below a second, tenths below ten."""
+    if length < timedelta(seconds=1):
+        return f"{round(length / timedelta(milliseconds=1))}ms"
+    digits = None if length >= timedelta(seconds=10) else 1
+    return format_duration(timedelta(seconds=round(length.total_seconds(), digits)))
+
+
 @register.simple_tag
 def lasted(start: datetime | None, end: datetime | None) -> SafeString | str:
     """Say the time between two moments; of what has not ended, up to now, and the page's script counts on."""
     if start is None:
         return NOTHING
-    length = max((end or datetime.now(UTC)) - start, timedelta(0))
-    if length >= timedelta(seconds=10):
-        length = timedelta(seconds=round(length.total_seconds()))
-    elif length >= timedelta(seconds=1):
-        length = timedelta(seconds=round(length.total_seconds(), 1))
-    text = (
-        format_duration(length) if length >= timedelta(seconds=1) else f"{round(length / timedelta(milliseconds=1))}ms"
-    )
+    text = spoken(max((end or datetime.now(UTC)) - start, timedelta(0)))
     if end is not None:
         return text
     return format_html('<span data-since="{}">{}</span>', start.astimezone(UTC).isoformat(), text)

@@ -208,7 +208,10 @@ class Watcher {
     const { status, version } = runStore.getState();
     const isEnd = isOver(status);
     const items = itemsOf(this.attempts.values(), this.standing, Date.now());
-    const ran = new Map<string, Fate>([...items].map(([state, list]) => [state, fateOf(list)]));
+    // What only holds the branches of a drawing together is no node of it.
+    const drawn = new Set(canvasNow().nodes.map((node) => node.key));
+    const ran = new Map<string, Fate>();
+    for (const [state, list] of items) if (!drawn.size || drawn.has(state)) ran.set(state, fateOf(list));
     // What another version has that this one had not did not fail to run.
     const isSame = version === editor.getState().saved.version;
     const nodes = isSame ? withSilent(canvasNow(), ran, isEnd) : ran;

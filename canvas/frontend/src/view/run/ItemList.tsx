@@ -56,7 +56,7 @@ export function ItemList({
   }
 
   return (
-    <div className="items">
+    <div className="run-items">
       <fieldset className="row choices" aria-label="Which items">
         {(["all", "failed", "open"] as const).map((one) => (
           <button
@@ -80,7 +80,7 @@ export function ItemList({
         onKeyDown={press}
       >
         {!shown.length && <p className="quiet pad">None.</p>}
-        <div className="rows" style={{ height: shown.length * HEIGHT }}>
+        <div className="row-window" style={{ height: shown.length * HEIGHT }}>
           {shown.slice(first, last).map((item, index) => (
             <Row
               key={item.key}
@@ -115,7 +115,7 @@ function Row({
       id={`item-${place}`}
       role="option"
       aria-selected={isChosen}
-      className="item"
+      className="run-item"
       style={{ top: place * HEIGHT }}
       title={item.error}
       onClick={onChoose}

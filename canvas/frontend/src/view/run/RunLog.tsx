@@ -72,7 +72,7 @@ export function RunLog(): ReactElement {
         onKeyDown={(event) => ["ArrowUp", "PageUp", "Home"].includes(event.key) && setFollowing(false)}
       >
         {!shown.length && <p className="quiet pad">{lines.length ? "No line fits." : "Nothing has been said yet."}</p>}
-        <div className="rows" style={{ height: shown.length * HEIGHT }}>
+        <div className="row-window" style={{ height: shown.length * HEIGHT }}>
           {shown.slice(first, last).map((line, index) => (
             <div
               key={line.cursor}

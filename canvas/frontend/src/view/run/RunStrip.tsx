@@ -69,7 +69,7 @@ export function RunStrip({ isOwnPage = false }: { isOwnPage?: boolean }): ReactE
       <span className="quiet nowrap connection-word" role="status">
         {CONNECTION[connection]}
       </span>
-      <Deeds />
+      {!isOwnPage && <Deeds />}
       {!isOwnPage && (
         <button
           type="button"

@@ -1,6 +1,6 @@
 // The canvas on the page of a run: the drawing that ran, read-only and live, with what is chosen and the timeline.
-import { ReactFlowProvider } from "@xyflow/react";
-import { type ReactElement, useEffect, useState } from "react";
+import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import { type ReactElement, type RefObject, useEffect, useRef, useState } from "react";
 import { forgetRun, watch } from "../../behaviours/watching";
 import { readActivities } from "../../model/activities";
 import { readCanvas } from "../../model/document";
@@ -47,9 +47,7 @@ export default function RunView({ execution, workflow, version }: Props): ReactE
     <ReactFlowProvider>
       <div className="workbench read-only run-view">
         <RunStrip isOwnPage />
-        <div className="surface">
-          <Drawing why={fault || (workflow ? "" : "This run was started from a spec, which nobody drew.")} />
-        </div>
+        <Surface why={fault || (workflow ? "" : "This run was started from a spec, which nobody drew.")} />
         <RunPanel />
         <RunDock />
         <Note />
@@ -58,14 +56,40 @@ export default function RunView({ execution, workflow, version }: Props): ReactE
   );
 }
 
-function Drawing({ why }: { why: string }): ReactElement {
+function Surface({ why }: { why: string }): ReactElement {
   const isEmpty = useEditor((state) => state.history.present.nodes.length === 0);
-  if (!isEmpty) return <Flow />;
+  const surface = useRef<HTMLDivElement>(null);
+  useFitting(surface);
   return (
-    <div className="empty-canvas">
-      <p>{why || "Nothing is drawn in the version that ran."} Its timeline and log are below.</p>
+    <div className={`surface${isEmpty ? " undrawn" : ""}`} ref={surface}>
+      {isEmpty ? (
+        <p className="quiet pad">
+          {why || "Nothing is drawn in the version that ran."} Its timeline and log are below.
+        </p>
+      ) : (
+        <Flow onArrange={() => undefined} />
+      )}
     </div>
   );
+}
+
+// Keeps the whole drawing in view while the page around it changes, until somebody moves it.
+function useFitting(surface: RefObject<HTMLElement | null>): void {
+  const flow = useReactFlow();
+  useEffect(() => {
+    const element = surface.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => void flow.fitView({ padding: 0.1, maxZoom: 1 }));
+    const leave = () => observer.disconnect();
+    observer.observe(element);
+    element.addEventListener("pointerdown", leave);
+    element.addEventListener("wheel", leave, { passive: true });
+    return () => {
+      leave();
+      element.removeEventListener("pointerdown", leave);
+      element.removeEventListener("wheel", leave);
+    };
+  }, [surface, flow]);
 }
 
 async function load(workflow: string, version: number, signal: AbortSignal): Promise<void> {

@@ -176,7 +176,7 @@ export function Timeline(): ReactElement {
         {...grab}
       >
         {!rows.length && <p className="quiet pad">Nothing has begun.</p>}
-        <div className="rows" style={{ height: rows.length * HEIGHT }}>
+        <div className="row-window" style={{ height: rows.length * HEIGHT }}>
           {rows.slice(first, last).map((row, index) => (
             <BarRow
               key={row.key}
