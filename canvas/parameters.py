@@ -86,4 +86,5 @@ def _report_missing(node: Node, activity: KnownActivity, name: str, sources: lis
         node_id=node.id,
         parameter=name,
         suggestion=suggestion,
+        others=tuple(sources),
     )

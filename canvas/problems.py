@@ -90,6 +90,7 @@ class Problem:
         """``{code, message, nodeId?, edgeId?, suggestion?, parameter?, nodeIds?}``, absent keys left out."""
         body: dict[str, Any] = {"code": self.code, "message": _storable(self.message)}
         optional = {
+    others: tuple[str, ...] = ()  # nodes that would mend it: told to fixes alone
             "nodeId": _storable(self.node_id),
             "edgeId": _storable(self.edge_id),
             "suggestion": _storable(self.suggestion),

@@ -334,6 +334,7 @@ def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: 
             )
 
     try:
+            others=(use.node, node.id),
         canvas.conditions[edge.id] = compile_condition(edge.condition, output, names, used)
     except UnknownName as fault:
         hint = findings.did_you_mean(fault.name, names.ids)

@@ -19,6 +19,18 @@ class CanvasObject(serializers.DictField):
     child = serializers.JSONField(allow_null=True)
 
 
+class CanvasFix(Shape):
+    """What mends a problem without further thought."""
+
+    changes = serializers.ListField(
+        child=CanvasObject(), help_text="A JSON Patch (RFC 6902) on {nodes, edges} as they were sent"
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add ``label``, which serializers have a meaning of their own for."""
+        return {"label": text(help_text="What it does, for a button"), **super().get_fields()}
+
+
 class CanvasProblem(Shape):
     """One thing that is wrong with a canvas."""
 
@@ -29,6 +41,7 @@ class CanvasProblem(Shape):
     nodeIds = serializers.ListField(child=text(), required=False)  # noqa: N815
     suggestion = text(required=False)
     parameter = text(required=False)
+    fix = CanvasFix(required=False, help_text="What mends it, where a canvas is judged without saving it")
 
 
 class CanvasReport(Shape):

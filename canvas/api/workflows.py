@@ -32,7 +32,9 @@ from canvas.api.bodies import (
     workflow_with_validation,
 )
 from canvas.api.refusals import answered, refused_field
+from canvas.catalogue import current_catalogue
 from canvas.changes import read_changes
+from canvas.fixing.finding import rows_with_fixes
 from canvas.problems import report_of
 from canvas.saving import compile_for, create_workflow, delete_workflow, update_workflow
 from canvas.sealing import seal_canvas
@@ -157,7 +159,8 @@ class WorkflowValidation(APIView):
     def post(self, request: Request) -> Response:
         """Take ``{nodes, edges, name?, status?}``; answer ``{valid, errors, warnings, spec}``.
 
-        Judged as an active workflow, unless ``status`` is ``draft``. ``spec`` is null where there are errors.
+        Judged as an active workflow, unless ``status`` is ``draft``. ``spec`` is null where there are errors. A problem
+        that can be mended without further thought has a ``fix``.
         """
         fields = object_of(request)
         with answered():
@@ -165,7 +168,7 @@ class WorkflowValidation(APIView):
         # Judged as it would be kept: what is answered here holds no secret either.
         nodes, edges, sealed = seal_canvas(fields.get("nodes", []), fields.get("edges", []), None)
         compiled = compile_for(customer_of(request), wanted.name or "canvas", nodes, edges)
-        rows = compiled.rows() + [problem.as_row() for problem in sealed]
+        rows = rows_with_fixes(nodes, edges, compiled, current_catalogue()) + [problem.as_row() for problem in sealed]
         report = report_of(rows, wanted.status or WorkflowStatus.ACTIVE)
         return Response(report | {"spec": compiled.document if report["valid"] else None})
 
