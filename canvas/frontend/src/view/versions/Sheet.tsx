@@ -1,5 +1,5 @@
 // The dialog that versions are looked at in: it covers the page, and has keys of its own.
-import { type KeyboardEvent, type ReactElement, type ReactNode, useEffect, useRef } from "react";
+import { type KeyboardEvent, type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 import { isTyping } from "../../behaviours/keyboard";
 import { Icon } from "../icons";
 import "./versions.css";
@@ -20,8 +20,12 @@ export function Sheet({
   children: ReactNode;
 }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [isOpen, setOpen] = useState(false); // what draws must not measure a dialog that is not shown yet
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
+    heading.current?.focus();
+    setOpen(true);
   }, []);
   function press(event: KeyboardEvent): void {
     if (event.key.toLowerCase() !== "n" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -33,7 +37,9 @@ export function Sheet({
     <dialog ref={dialog} className="versions" aria-label={label} onClose={onClose} onKeyDown={press}>
       <header className="sheet-head">
         <div className="grow">
-          <h2 dir="auto">{title}</h2>
+          <h2 dir="auto" ref={heading} tabIndex={-1}>
+            {title}
+          </h2>
           {about && <p className="quiet small">{about}</p>}
         </div>
         <button type="button" className="plain" title="Close (Esc)" onClick={() => dialog.current?.close()}>
@@ -41,7 +47,7 @@ export function Sheet({
           <span className="hidden">Close</span>
         </button>
       </header>
-      {children}
+      {isOpen && children}
     </dialog>
   );
 }
