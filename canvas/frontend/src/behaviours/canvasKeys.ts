@@ -6,7 +6,7 @@ import { boxOf, frames, hidden } from "../model/groups";
 import { step, type Way } from "../model/walk";
 import { canvasNow, editor, say, show } from "../store";
 import { groupChosen, toggleChosen, ungroupChosen } from "./grouping";
-import { bind } from "./keyboard";
+import { bind, comboOf, isTyping } from "./keyboard";
 import { chosenSpot, openMenu } from "./menu";
 import { askWhat } from "./picking";
 import { align, distribute, nudge, togglePinned } from "./placing";
@@ -73,7 +73,18 @@ export function useCanvasKeys({ addNote, toggleMap }: Surface): void {
       );
     }
     const unbind = keys.map(([combo, deed]) => bind(combo, deed));
+    // React Flow moves the focused node by every arrow key, whatever is held with it; with Alt they are not meant so.
+    const walks = new Map(keys.filter(([combo]) => /^alt\+(shift\+)?arrow/.test(combo)));
+    function press(event: KeyboardEvent): void {
+      const deed = walks.get(comboOf(event));
+      if (!deed || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      deed();
+    }
+    addEventListener("keydown", press, { capture: true });
     return () => {
+      removeEventListener("keydown", press, { capture: true });
       for (const take of unbind) take();
     };
   }, [flow, addNote, toggleMap]);

@@ -17,6 +17,7 @@ export function LabelInput({ node }: { node: CanvasNode }): ReactElement {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
   function end(isKept: boolean): void {
+    if (renaming.getState().key !== node.key) return; // leaving it is what ending it leads to as well
     if (isKept && text !== before) change((canvas) => setNodeKey(canvas, node.key, "label", text));
     const wrapper = input.current?.closest<HTMLElement>(".react-flow__node");
     endRenaming();
