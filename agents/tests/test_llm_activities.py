@@ -191,9 +191,9 @@ def test_a_batch_keeps_the_order_and_names_what_failed(engine: Engine, model: De
 
 def test_a_batch_asks_a_few_at_a_time_and_equal_questions_once(engine: Engine, model: DemoServer) -> None:
     engine.pump()
-    output = result(engine, BATCH, prompts=["[[slow 0.05]] a"] * 3 + ["[[slow 0.05]] b"], temperature=0, at_once=2)
+    output = result(engine, BATCH, prompts=["[[slow 0.3]] a"] * 3 + ["[[slow 0.3]] b"], temperature=0, at_once=2)
     assert len(model.seen) == 2
     assert output["responses"][0] == output["responses"][2] != output["responses"][3]
-    output = result(engine, BATCH, prompts=["[[slow 0.05]] a"] * 6, at_once=2)
+    output = result(engine, BATCH, prompts=["[[slow 0.3]] a"] * 6, at_once=2)
     assert len(model.seen) == 8
     assert model.most_at_once == 2

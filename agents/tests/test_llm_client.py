@@ -216,7 +216,7 @@ def test_what_a_server_says_of_its_error_is_told_without_the_key(model: DemoServ
     assert "private" not in str(Exchange.objects.values())
     broken = failure("[[error-in-stream]]", on_text=lambda _: None)
     assert broken.message.endswith("in the middle of its answer: the device is out of memory")
-    assert (Exchange.objects.get(pk=broken.exchange).answer or {})["text"] == "some words"
+    assert (Exchange.objects.get(pk=broken.exchange or "").answer or {})["text"] == "some words"
 
 
 # -- tries ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // What every page does: theme, shortcuts, moments that stay true, rows that lead somewhere, actions with a question.
+import { parsed } from "./json_text.js";
 import { keepFresh, refresh } from "./live.js";
 import { request } from "./rest.js";
 
@@ -90,7 +91,7 @@ function ask(button, fixed) {
     try {
       if (reason !== undefined) body.reason = $("ask-reason").value;
       if (name !== undefined) body.name = $("ask-name").value.trim();
-      if (json !== undefined && $("ask-json").value.trim()) body[json] = parsed($("ask-json").value);
+      if (json !== undefined && $("ask-json").value.trim()) body[json] = parsed($("ask-json").value, "This");
       await send($("ask-yes"), button.dataset.post, body, button.dataset);
       dialog.close();
       refresh();
@@ -100,14 +101,6 @@ function ask(button, fixed) {
     }
   };
   dialog.showModal();
-}
-
-export function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`This is no JSON: ${error.message}`);
-  }
 }
 
 async function send(button, path, body, { done, goto, gotoRest = "" } = button.dataset) {
@@ -205,7 +198,7 @@ if (start) {
     button.disabled = true;
     try {
       const text = $("inputs").value.trim();
-      const inputs = text ? parsed(text) : {};
+      const inputs = text ? parsed(text, "Inputs") : {};
       const suffix = digest(text);
       const execution = await request("POST", `/workflows/${start.dataset.workflow}/execute`, { body: { inputs }, headers: { "Idempotency-Key": `${key}-${suffix}` } });
       location.assign(`/ui/executions/${execution.id}`);

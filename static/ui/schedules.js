@@ -1,10 +1,12 @@
 // The pages of schedules: the form with its preview, backfill, delete, and moments as this device's clock shows them.
+import { parsed } from "./json_text.js";
 import { refresh } from "./live.js";
-import { parsed, toast } from "./page.js";
+import { toast } from "./page.js";
 import { request } from "./rest.js";
 
 const $ = (id) => document.getElementById(id);
 const LOCAL = { weekday: "short", day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+const THERE = { weekday: "short", day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
 const NUMBERS = ["workflowVersion", "priority", "maxRuns"];
 const WAIT = 250; // milliseconds after the last key
 
@@ -53,11 +55,13 @@ function runs({ reading, nextRuns }) {
   const list = element("ul", "", "runs");
   for (const { at, local } of nextRuns) {
     const row = element("li", "");
-    const [day, rest] = local.split("T");
-    row.append(element("span", `${day} ${rest}`, "mono small"), element("span", new Date(at).toLocaleString(undefined, LOCAL), "quiet small"));
+    // Its own clock's time, said as a moment of UTC: this device need not know the zone.
+    const there = new Date(`${local.slice(0, 19)}Z`).toLocaleString(undefined, { ...THERE, timeZone: "UTC" });
+    row.append(element("span", there), element("span", new Date(at).toLocaleString(undefined, LOCAL), "quiet small"));
     list.append(row);
   }
-  return [element("p", reading, "reading"), list, element("p", "In the time zone of the schedule, and here.", "quiet small")];
+  const zone = text("timezone") || "UTC";
+  return [element("p", reading, "reading"), list, element("p", `Left by the clocks of ${zone}, right by yours.`, "quiet small")];
 }
 
 function mark(problems) {
@@ -70,8 +74,8 @@ function settings() {
   for (const key of ["catchUp", "jitter", "startAt", "endAt"]) body[key] = text(key) || null;
   for (const key of NUMBERS) body[key] = text(key) === "" ? null : number(key);
   body.priority ??= 0;
-  body.inputs = text("inputs") ? parsed(text("inputs")) : null;
-  if (text("spec")) body.spec = parsed(text("spec"));
+  body.inputs = text("inputs") ? json("inputs", "Inputs") : null;
+  if (text("spec")) body.spec = json("spec", "Spec");
   else if (text("workflowId")) body.workflowId = text("workflowId");
   else delete body.workflowVersion;
   return body;
@@ -79,8 +83,29 @@ function settings() {
 
 function number(key) {
   const value = Number(text(key));
-  if (!Number.isInteger(value)) throw new Error(`${key}: expected a whole number`);
+  if (!Number.isInteger(value)) throw at(key, new Error(`${form.elements[key].labels[0].textContent}: expected a whole number.`));
   return value;
+}
+
+function json(key, label) {
+  try {
+    return parsed(form.elements[key].value, label);
+  } catch (error) {
+    throw at(key, error);
+  }
+}
+
+// Says which field an error is about.
+function at(key, error) {
+  return Object.assign(error, { key });
+}
+
+function lead({ key, at: offset }) {
+  const field = form.elements[key];
+  mark({ [key]: "" });
+  field.closest("details")?.setAttribute("open", "");
+  field.focus();
+  if (offset !== undefined) field.setSelectionRange(offset, Math.min(offset + 1, field.value.length));
 }
 
 async function save(event) {
@@ -96,6 +121,7 @@ async function save(event) {
     location.assign(`/ui/schedules/${answer.id}`);
   } catch (error) {
     const details = error.answer?.details;
+    if (error.key) lead(error);
     if (details && !Array.isArray(details)) mark(details);
     const first = Array.isArray(details) ? `: ${details[0].path} ${details[0].message}` : "";
     problem.textContent = `${error.message}${first}`;

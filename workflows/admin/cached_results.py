@@ -20,7 +20,7 @@ class CachedResultAdmin(ScopedAdmin):
     delete_role = Role.OPERATOR
     list_title = "Kept results, the newest first"
     empty_hint = "A state with a cache leaves its result here."
-    list_display = ("__str__", "activity", "status_shown", "made", "expires", "hits", "size", "made_by", "customer")
+    list_display = ("__str__", "status_shown", "made", "expires", "hits", "size", "made_by", "customer")
     list_filter = ("status",)
     search_fields = ("activity",)
     search_help_text = "Exact name of an activity, or id of a result, an execution or a workflow"

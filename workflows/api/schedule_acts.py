@@ -14,6 +14,7 @@ from rest_framework.exceptions import ValidationError
 from workflows.access import Access
 from workflows.api.acts import as_unprocessable
 from workflows.api.executions import execution_body
+from workflows.api.repeated import Done, once
 from workflows.api.requests import Conflict, Reason, checked, id_in_path, not_found
 from workflows.api.schedule_bodies import (
     BackfillBody,
@@ -56,12 +57,28 @@ def answered() -> Iterator[None]:
 
 def create(access: Access, sent: Any) -> Body:
     """Make a schedule of a workflow or a spec; returns it. Raises 400 for fields, 422 for what is wrong with a spec."""
+    return create_once(access, sent, None)[0]
+
+
+def create_once(access: Access, sent: Any, key: str | None) -> tuple[Body, bool]:
+    """As :func:`create`; returns the schedule and whether it is new (idempotency ``key``).
+
+    Raises 409 if the key was used for something else, or the schedule that it made was deleted.
+    """
     wanted = with_spec_settings(_part(sent))
     if wanted.get("name") is None:
         wanted["name"] = ""
-    with answered():
-        schedule = changes.create_schedule(access.customer, wanted, by=access.actor)
-    return full_body(schedule, database_now())
+
+    def act() -> Done:
+        with answered():
+            return changes.create_schedule(access.customer, wanted, by=access.actor).pk, None
+
+    (pk, _), is_new = once(access.customer, key, ["schedule", sent], act)
+    assert pk is not None
+    schedule = Schedule.objects.select_related("spec").filter(pk=pk, customer=access.customer).first()
+    if schedule is None:
+        raise Conflict("the schedule that was made with this idempotency key was deleted.")
+    return full_body(schedule, database_now()), is_new
 
 
 def replace(access: Access, schedule_id: str, sent: Any, expected: int | None) -> Body:
@@ -107,20 +124,46 @@ def resume(access: Access, schedule_id: str, sent: Any) -> Body:
 
 def trigger(access: Access, schedule_id: str) -> Body:
     """Start it now; returns the execution. Raises 404, and 409 where there is nothing that can start."""
+    return trigger_once(access, schedule_id, None)[0]
+
+
+def trigger_once(access: Access, schedule_id: str, key: str | None) -> tuple[Body, bool]:
+    """As :func:`trigger`; returns the execution and whether it is new (idempotency ``key``).
+
+    Raises 409 if the key was used for something else, or the execution that it started is not kept any more.
+    """
     pk = id_in_path(schedule_id, SCHEDULE)
-    with answered():
-        return execution_body(changes.trigger_schedule(pk, access.customer, by=access.actor))
+
+    def act() -> Done:
+        with answered():
+            return changes.trigger_schedule(pk, access.customer, by=access.actor).pk, None
+
+    (started, _), is_new = once(access.customer, key, ["trigger", str(pk)], act)
+    assert started is not None
+    execution = Execution.objects.select_related("workflow_version").filter(pk=started).first()
+    if execution is None:
+        raise Conflict("the execution that was started with this idempotency key is not kept any more.")
+    return execution_body(execution), is_new
 
 
-def backfill(access: Access, schedule_id: str, sent: Any) -> Body:
-    """Queue a run for every instant of ``{start, end}``; returns ``{queued}``. Raises 400, 404, 409."""
+def backfill(access: Access, schedule_id: str, sent: Any, key: str | None = None) -> Body:
+    """Queue a run for every instant of ``{start, end}``; returns ``{queued}``. Raises 400, 404, 409.
+
+    With an idempotency ``key`` the same request gets the same answer and queues nothing.
+    """
     own_schedule(access.customer, schedule_id)
     body = checked(BackfillBody, sent)
-    with answered():
-        _, due = changes.backfill_schedule(
-            id_in_path(schedule_id, SCHEDULE), access.customer, start=body["start"], end=body["end"], by=access.actor
-        )
-    return {"queued": [rfc3339(one) for one in due]}
+    pk = id_in_path(schedule_id, SCHEDULE)
+
+    def act() -> Done:
+        with answered():
+            _, due = changes.backfill_schedule(
+                pk, access.customer, start=body["start"], end=body["end"], by=access.actor
+            )
+        return None, {"queued": [rfc3339(one) for one in due]}
+
+    (_, answer), _ = once(access.customer, key, ["backfill", str(pk), sent], act)
+    return dict(answer)
 
 
 def preview(sent: Any) -> Body:

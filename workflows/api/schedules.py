@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 from workflows.access import Access, access_of, customer_of, role_required
 from workflows.api import schedule_acts
 from workflows.api.answers import ExecutionAnswer
-from workflows.api.documentation import IF_MATCH, documented
-from workflows.api.requests import Ordering, Page, Query, Reason, Strict, checked, paged, selected
+from workflows.api.documentation import IDEMPOTENCY_KEY, IF_MATCH, documented
+from workflows.api.requests import Ordering, Page, Query, Reason, Strict, checked, idempotency_key, paged, selected
 from workflows.api.schedule_bodies import (
     STATUSES,
     BackfillAnswer,
@@ -96,13 +96,23 @@ class ScheduleList(APIView):
         response.data = schedule_acts.list_bodies(schedules)
         return response
 
-    @documented("createSchedule", {201: ScheduleAnswer}, body=SchedulePart, refusals=[422], tag=_TAG)
+    @documented(
+        "createSchedule",
+        {200: ScheduleAnswer, 201: ScheduleAnswer},
+        body=SchedulePart,
+        headers=[IDEMPOTENCY_KEY],
+        refusals=[409, 422],
+        tag=_TAG,
+    )
     def post(self, request: Request) -> Response:
         """Make a schedule of a workflow (``workflowId``) or a ``spec``.
 
-        With a CronWorkflowSpec as ``spec`` nothing else is needed; what the body says besides wins.
+        With a CronWorkflowSpec as ``spec`` nothing else is needed; what the body says besides wins. With
+        ``Idempotency-Key`` a repeated request answers 200 with the schedule of the first, and 409 if it asks for
+        something else.
         """
-        return _answer(schedule_acts.create(access_of(request), request.data), status.HTTP_201_CREATED)
+        body, is_new = schedule_acts.create_once(access_of(request), request.data, idempotency_key(request))
+        return _answer(body, _code(is_new))
 
 
 class SchedulePreview(APIView):
@@ -195,13 +205,23 @@ class TriggerSchedule(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
-    @documented("triggerSchedule", {201: ExecutionAnswer}, body=Strict, refusals=[404, 409], tag=_TAG)
+    @documented(
+        "triggerSchedule",
+        {200: ExecutionAnswer, 201: ExecutionAnswer},
+        body=Strict,
+        headers=[IDEMPOTENCY_KEY],
+        refusals=[404, 409],
+        tag=_TAG,
+    )
     def post(self, request: Request, schedule_id: str) -> Response:
-        """Start an execution, whatever else runs and also while it is paused; counts towards no limit."""
+        """Start an execution, whatever else runs and also while it is paused; counts towards no limit.
+
+        With ``Idempotency-Key`` a repeated request answers 200 with the execution of the first.
+        """
         schedule_acts.own_schedule(customer_of(request), schedule_id)
         checked(Strict, request.data)
-        body = schedule_acts.trigger(access_of(request), schedule_id)
-        return Response(body, status=status.HTTP_201_CREATED)
+        body, is_new = schedule_acts.trigger_once(access_of(request), schedule_id, idempotency_key(request))
+        return Response(body, status=_code(is_new))
 
 
 class BackfillSchedule(APIView):
@@ -209,14 +229,21 @@ class BackfillSchedule(APIView):
 
     permission_classes = (role_required(Role.OPERATOR),)
 
-    @documented("backfillSchedule", {202: BackfillAnswer}, body=BackfillBody, refusals=[404, 409], tag=_TAG)
+    @documented(
+        "backfillSchedule",
+        {202: BackfillAnswer},
+        body=BackfillBody,
+        headers=[IDEMPOTENCY_KEY],
+        refusals=[404, 409],
+        tag=_TAG,
+    )
     def post(self, request: Request, schedule_id: str) -> Response:
         """Queue a run for each instant from ``start`` to before ``end``; a thousand at most.
 
         They start one after the other, the oldest first, or at once where runs may overlap. Instants that ran are left
-        out.
+        out; with ``Idempotency-Key`` a repeated request gets the answer of the first.
         """
-        body = schedule_acts.backfill(access_of(request), schedule_id, request.data)
+        body = schedule_acts.backfill(access_of(request), schedule_id, request.data, idempotency_key(request))
         return Response(body, status=status.HTTP_202_ACCEPTED)
 
 
@@ -234,6 +261,10 @@ class ScheduleExecutions(APIView):
         runs, response = paged(query, rows)
         response.data = schedule_acts.history_bodies(runs)
         return response
+
+
+def _code(is_new: bool) -> int:
+    return status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
 
 
 def _answer(body: dict[str, Any], code: int) -> Response:

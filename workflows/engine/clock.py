@@ -35,6 +35,8 @@ ANCHOR_SECONDS = 15.0
 TALLY_SECONDS = 5.0
 TRACE_SECONDS = 2.0
 QUEUE_SECONDS = 0.5
+MOVING_QUEUE_SECONDS = 0.05  # while runs that were queued start and end quickly
+MOVING_SECONDS = 5.0
 MEND_SECONDS = 15.0
 JUMP_SECONDS = 2.0
 
@@ -122,6 +124,7 @@ class Clock:
         self._history = tracing.History() if tracing.is_wanted() else None
         self._last_ran: dict[str, float] = {}
         self._patient_until = 0.0
+        self._moving_until = 0.0
         self._clocks: tuple[float, float] | None = None  # ours, monotonic, and the database's, in seconds
 
     def stop(self) -> None:
@@ -178,7 +181,8 @@ class Clock:
         # A batch at a time: however many are due at once, everything else has its turn in between.
         if (row := connection.execute(_SCHEDULE_IS_DUE).fetchone()) is not None and row[0]:
             firing.fire_due()
-        self._at_most_every(QUEUE_SECONDS, "queues", firing.start_queued)
+        is_moving = time.monotonic() < self._moving_until
+        self._at_most_every(MOVING_QUEUE_SECONDS if is_moving else QUEUE_SECONDS, "queues", self._start_queued)
         self._at_most_every(MEND_SECONDS, "schedules", firing.mend_ahead)
         self._at_most_every(TICK_SECONDS, "gates", approvals.expire_due_gates)
         self._at_most_every(
@@ -200,7 +204,13 @@ class Clock:
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
         row = connection.execute(_NEXT).fetchone()
         due = row[0] if row and row[0] is not None else TICK_SECONDS
-        return float(min(max(due, SHORTEST_TICK_SECONDS), TICK_SECONDS / 4))
+        longest = MOVING_QUEUE_SECONDS if time.monotonic() < self._moving_until else TICK_SECONDS / 4
+        return float(min(max(due, SHORTEST_TICK_SECONDS), longest))
+
+    def _start_queued(self) -> None:
+        """Start what is queued; where that goes on, look again soon, so that one run follows the other at once."""
+        if firing.start_queued():
+            self._moving_until = time.monotonic() + MOVING_SECONDS
 
     def _at_most_every(self, seconds: float, name: str, duty: Callable[[], Any]) -> None:
         now = time.monotonic()

@@ -78,6 +78,7 @@ def prune(connection: psycopg.Connection[Any], *, days: float | None = None) -> 
         connection.execute(_OLD_SCHEDULE_RUNS, (keep, SCHEDULE_BATCH))
     connection.execute("DELETE FROM workflows_process WHERE heartbeat_at < now() - interval '10 minutes'")
     connection.execute("DELETE FROM workflows_secret WHERE expires_at < now()")
+    connection.execute("DELETE FROM workflows_rememberedrequest WHERE created_at < now() - interval '7 days'")
     connection.execute(
         "DELETE FROM workflows_specdocument s WHERE s.created_at < now() - interval '1 day' "
         "AND NOT EXISTS (SELECT 1 FROM workflows_execution e WHERE e.spec_id = s.checksum) "

@@ -11,6 +11,7 @@ from workflows.models.metric_tally import MetricTally
 from workflows.models.notification import NotificationRecord, NotificationStatus
 from workflows.models.plugin import Plugin
 from workflows.models.process import Process, ProcessKind
+from workflows.models.remembered_request import RememberedRequest
 from workflows.models.request_count import RequestCount
 from workflows.models.schedule import Overlap, RunOutcome, RunTrigger, Schedule, ScheduleRun
 from workflows.models.secret import Secret
@@ -42,6 +43,7 @@ __all__ = [
     "Plugin",
     "Process",
     "ProcessKind",
+    "RememberedRequest",
     "RequestCount",
     "Role",
     "RunOutcome",

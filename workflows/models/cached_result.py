@@ -47,6 +47,7 @@ class CachedResult(models.Model):
     expires_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "kept result"
         constraints = [models.UniqueConstraint(fields=["customer", "key"], name="one_result_per_input")]
         indexes = [
             models.Index(fields=["customer", "activity"], name="cached_of_activity"),

@@ -37,6 +37,7 @@ class NotificationRecord(models.Model):
     delivered_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "notification"
         ordering = ["-id"]
         indexes = [models.Index(fields=["customer", "-id"], name="notifications_of_customer")]
 

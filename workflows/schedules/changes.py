@@ -135,13 +135,14 @@ def trigger_schedule(pk: UUID, customer: Customer, *, by: str) -> Execution:
         schedule = _locked(pk, customer)
         now = database_now()
         try:
-            execution = execution_for(schedule, target_of(schedule), by=by)
+            target = target_of(schedule)
+            execution = execution_for(schedule, target, by=by)
         except NoTarget as reason:
             raise NotPossible(str(reason)) from None
         except WorkflowError as refused:
             raise NotPossible(refused.message) from None
         # Not the beginning of the transaction, which another that waited for this one may share.
-        decision = Decision(database_now("clock_timestamp"), RunOutcome.STARTED, RunTrigger.MANUAL)
+        decision = Decision(database_now("clock_timestamp"), RunOutcome.STARTED, RunTrigger.MANUAL, target.note)
         with prepared_cursor() as cursor:
             record_runs(cursor, [(schedule, decision, execution["id"])], now, by=by)
             insert_executions(cursor, [execution])

@@ -213,6 +213,7 @@ def _execution_of(one: _Fired, decision: Decision) -> dict[str, Any] | None:
     """What is inserted for a run that starts; None if it does not, for which the decision then says why."""
     if decision.outcome != RunOutcome.STARTED or isinstance(one.target, str):
         return None
+    decision.reason = "; ".join(filter(None, (decision.reason, one.target.note)))
     try:
         return execution_for(one.schedule, one.target)
     except WorkflowError as refused:

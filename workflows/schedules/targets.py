@@ -1,4 +1,4 @@
-"""What a schedule starts: the newest or a given version of a workflow, or its own spec - or why it cannot now.
+"""What a schedule starts: the newest sound or a given version of a workflow, or its own spec - or why it cannot now.
 
 Owns the look at what has become of it since the schedule was saved. Starts nothing.
 """
@@ -18,11 +18,20 @@ from workflows.spec.validator import validate_spec
 
 MOST_KEPT: Final = 1024
 
+# Of a workflow that is being edited, the newest version that can run: what has errors is work in progress.
 _VERSIONS: Final = """
-SELECT s.id, w.status, v.id, v.name, v.spec_id
+SELECT s.id, w.status, v.id, v.name, v.spec_id, CASE WHEN s.workflow_version IS NULL AND v.version < w.version
+    THEN format('version %%s has errors: version %%s ran', w.version, v.version) ELSE '' END
 FROM workflows_schedule s JOIN workflows_workflow w ON w.id = s.workflow_id AND w.customer_id = s.customer_id
-    LEFT JOIN workflows_workflowversion v
-        ON v.workflow_id = w.id AND v.version = COALESCE(s.workflow_version, w.version)
+    LEFT JOIN LATERAL (
+        (SELECT 1 AS place, id, version, name, spec_id FROM workflows_workflowversion
+            WHERE workflow_id = w.id AND s.workflow_version IS NULL AND spec_id IS NOT NULL
+            ORDER BY version DESC LIMIT 1)
+        UNION ALL
+        (SELECT 2, id, version, name, spec_id FROM workflows_workflowversion
+            WHERE workflow_id = w.id AND version = COALESCE(s.workflow_version, w.version))
+        ORDER BY place LIMIT 1
+    ) v ON true
 WHERE s.id = ANY(%s)
 """
 
@@ -36,6 +45,7 @@ class Target:
     name: str
     workflow: UUID | None = None
     version: int | None = None
+    note: str = ""  # why it is not what one might expect
 
 
 class NoTarget(Exception):
@@ -58,11 +68,13 @@ def targets_of(schedules: Sequence[Schedule]) -> dict[UUID, Target | str]:
     for schedule in schedules:
         if schedule.spec_id is not None:
             continue
-        status, version, _, checksum = versions.get(schedule.pk, (None, None, "", None))
+        status, version, _, checksum, _ = versions.get(schedule.pk, (None, None, "", None, ""))
         if status is None:
             found[schedule.pk] = "the workflow was deleted"
         elif status == WorkflowStatus.ARCHIVED:
             found[schedule.pk] = "the workflow is archived"
+        elif version is None and schedule.workflow_version is None:
+            found[schedule.pk] = "the workflow has no version"
         elif version is None:
             found[schedule.pk] = f"the workflow has no version {schedule.workflow_version} any more"
         elif checksum is None:
@@ -80,13 +92,13 @@ def targets_of(schedules: Sequence[Schedule]) -> dict[UUID, Target | str]:
         elif schedule.spec_id is not None:
             found[schedule.pk] = Target(spec, checksum, spec.name)
         else:
-            _, version, name, _ = versions[schedule.pk]
-            found[schedule.pk] = Target(spec, checksum, name, schedule.workflow_id, version)
+            _, version, name, _, note = versions[schedule.pk]
+            found[schedule.pk] = Target(spec, checksum, name, schedule.workflow_id, version, note)
     return found
 
 
 def _versions_of(schedules: list[UUID]) -> dict[UUID, tuple[Any, ...]]:
-    """``(workflow's status, version's id, its name, its spec)`` of what those that start a workflow start."""
+    """``(workflow's status, version's id, its name, its spec, a note)`` of what those that start a workflow start."""
     if not schedules:
         return {}
     with connection.cursor() as cursor:

@@ -5,9 +5,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 from rest_framework.test import APIClient
 
-from workflows.models import AuditRecord, Execution, Role, Schedule, Secret, Workflow, WorkflowVersion
+from workflows.engine import retention
+from workflows.models import (
+    AuditRecord,
+    Execution,
+    RememberedRequest,
+    Role,
+    Schedule,
+    Secret,
+    Workflow,
+    WorkflowVersion,
+)
 from workflows.schedules.firing import database_now, start_queued
 from workflows.submission import store_spec
 from workflows.tests.people import ECHO, customer, member, signed_in
@@ -210,6 +222,41 @@ def test_backfill_runs_a_range_of_the_past_one_after_the_other_and_only_once() -
     post(caller, f"/schedules/{together['id']}/backfill", day, 202)
     assert start_queued() == 1
     assert Execution.objects.filter(schedule=together["id"]).count() == 3, "at once, and although it is paused"
+
+
+def test_what_is_asked_twice_with_one_key_is_done_once() -> None:
+    caller = client()
+
+    def ask(path: str, body: dict[str, Any], key: str) -> tuple[int, Any]:
+        answer = caller.post(path, body, format="json", headers={"Idempotency-Key": key})
+        return answer.status_code, answer.json()
+
+    wanted = {"name": "nightly", "schedule": "0 2 * * *", "spec": HOLD}
+    (code, first), (again, same) = ask("/schedules", wanted, "make"), ask("/schedules", wanted, "make")
+    assert (code, again) == (201, 200)
+    assert same["id"] == first["id"]
+    assert Schedule.objects.count() == 1
+    assert ask("/schedules", {**wanted, "name": "other"}, "make")[0] == 409
+    assert ask("/schedules", {**wanted, "schedule": "nonsense"}, "bad")[0] == 400
+    assert ask("/schedules", wanted, "bad")[0] == 201, "what was refused leaves its key free"
+    trigger = f"/schedules/{first['id']}/trigger"
+    (code, started), (again, known) = ask(trigger, {}, "go"), ask(trigger, {}, "go")
+    assert (code, again, known["id"]) == (201, 200, started["id"])
+    assert Execution.objects.filter(schedule=first["id"]).count() == 1
+    assert ask(trigger, {}, "make")[0] == 409
+    day = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T03:00:00Z"}
+    backfill = f"/schedules/{first['id']}/backfill"
+    queued = ask(backfill, day, "fill")
+    assert queued == (202, {"queued": ["2026-01-01T02:00:00Z", "2026-01-02T02:00:00Z"]})
+    assert ask(backfill, day, "fill") == queued
+    assert ask(backfill, day, "another") == (202, {"queued": []})
+    assert ask(backfill, day, " ")[0] == 400
+    caller.delete(f"/schedules/{first['id']}")
+    assert ask("/schedules", wanted, "make")[0] == 409
+    RememberedRequest.objects.update(created_at=timezone.now() - timedelta(days=8))
+    connection.ensure_connection()
+    retention.prune(connection.connection)
+    assert ask("/schedules", wanted, "make")[0] == 201
 
 
 def test_what_was_skipped_can_be_backfilled() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from workflows.models import (
     WorkflowVersion,
 )
 from workflows.schedules import targets
-from workflows.schedules.changes import pause_schedule, resume_schedule
+from workflows.schedules.changes import backfill_schedule, pause_schedule, resume_schedule, trigger_schedule
 from workflows.schedules.deciding import MOST_MISSED, MOST_QUEUED
 from workflows.schedules.firing import database_now, fire_due, mend_ahead, start_queued
 from workflows.schedules.timing import fires_at
@@ -143,6 +144,22 @@ def test_queue_waits_for_the_end_of_the_one_before_also_through_a_new_clock(engi
     assert [execution.pk for execution in executions(schedule)] == list(starts), "the oldest first"
 
 
+def test_what_is_queued_starts_as_soon_as_the_one_before_has_ended(engine: Engine) -> None:
+    schedule = schedule_of(engine.customer, overlapPolicy="skip")
+    end = database_now() - HOUR
+    backfill_schedule(schedule.pk, engine.customer, start=end - 21 * HOUR, end=end, by="ada")
+    waiting = outcomes(schedule).count("queued")
+    assert waiting >= 20
+    engine.pump()
+    engine.clock()
+    done = Execution.objects.filter(schedule=schedule, status="success")
+    eventually(lambda: done.count() == waiting, "all have run", seconds=60)
+    times = list(done.order_by("created_at").values_list("created_at", "ended_at"))
+    gaps = sorted(begun - ended for (_, ended), (begun, _) in pairwise(times) if ended is not None)
+    assert gaps[0] >= timedelta(0), "one after the other"
+    assert gaps[len(gaps) // 2] < timedelta(seconds=0.4), "half a second was once how often a clock looked"
+
+
 @pytest.mark.django_db
 def test_a_queue_has_an_end() -> None:
     schedule = schedule_of(customer(), HOLD, overlapPolicy="queue", catchUp="8000h")
@@ -263,12 +280,25 @@ def test_a_workflow_starts_in_its_newest_version_or_the_one_that_was_pinned() ->
         WorkflowVersion.objects.create(
             workflow=workflow, version=version, name=f"drawn v{version}", spec=spec, checksum=f"{version}"
         )
-    newest = schedule_of(owner, spec=None, workflowId=workflow.pk)  # type: ignore[arg-type]
-    pinned = schedule_of(owner, spec=None, workflowId=workflow.pk, workflowVersion=1)  # type: ignore[arg-type]
+    newest = schedule_of(owner, spec=None, overlapPolicy="allow", workflowId=workflow.pk)  # type: ignore[arg-type]
+    pinned = schedule_of(owner, spec=None, overlapPolicy="allow", workflowId=workflow.pk, workflowVersion=1)  # type: ignore[arg-type]
     for schedule in (newest, pinned):
-        make_due(schedule)
+        make_due(schedule, late=timedelta(seconds=20))
     fire_all()
     assert [executions(schedule)[0].name for schedule in (newest, pinned)] == ["drawn v2", "drawn v1"]
+    for version, saved in ((3, store_spec({**PASS, "name": "drawn v3"})), (4, None)):
+        WorkflowVersion.objects.create(
+            workflow=workflow, version=version, name=f"drawn v{version}", spec=saved, checksum=f"{version}"
+        )
+    Workflow.objects.filter(pk=workflow.pk).update(version=4)
+    for schedule in (newest, pinned):
+        make_due(schedule, late=timedelta(seconds=10))
+    fire_all()
+    assert [executions(schedule)[-1].name for schedule in (newest, pinned)] == ["drawn v3", "drawn v1"]
+    assert last_run(newest).reason == "version 4 has errors: version 3 ran"
+    by_hand = schedule_of(owner, spec=None, workflowId=workflow.pk)  # type: ignore[arg-type]
+    assert trigger_schedule(by_hand.pk, owner, by="ada").name == "drawn v3"
+    assert last_run(by_hand).reason == "version 4 has errors: version 3 ran"
     Workflow.objects.filter(pk=workflow.pk).update(status="archived")
     make_due(newest, late=timedelta(seconds=0))
     fire_all()
