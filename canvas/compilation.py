@@ -20,7 +20,9 @@ MENDED_BY_INPUTS = "missing-parameter"
 
 _STATE = re.compile(r"^states\[(\d+)\](?:\.branches\[(\d+)\](?:\.states\[(\d+)\])?)?\.?(.*)$")
 # What the canvas has said in its own words already.
-_SAID_BEFORE = frozenset({"reference-uncertain", "unknown-reference", "reference-before-run", "missing-parameter"})
+_SAID_BEFORE = frozenset(
+    {"reference-uncertain", "unknown-reference", "reference-before-run", "missing-parameter", "unreachable-catch"}
+)
 # What depends on where a node stands, which is unknown while the edges are wrong.
 _OF_THE_PLACE = frozenset({"missing-dependency", "duplicate-name", "bad-name", "reserved-name"})
 

@@ -5,7 +5,7 @@ Owns the plain form: comparisons joined by ``and`` and ``or``. Anything larger i
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from canvas.names import Names, Use, check_expression, quoted, reference_as_jsonata
 from workflows.spec.references import STATE_FIELDS, expression_of, is_expression
@@ -43,6 +43,17 @@ def compile_condition(condition: str, output_of_source: str, names: Names, on_us
         text = " ".join(_plain(condition, output_of_source, names, on_use))
     check_expression(text)
     return text
+
+
+def condition_of_error(source: str, errors: Sequence[str], caught_before: Sequence[str]) -> str:
+    """Return JSONata for "``source`` failed with one of ``errors``", and an edge before this one did not take that."""
+    error = f"{quoted(source)}.error"
+    terms = [f"$exists({error})"]
+    if "*" not in errors:
+        terms.append(f"{error}.name in {json.dumps(list(errors), ensure_ascii=False)}")
+    if caught_before:
+        terms.append(f"$not({error}.name in {json.dumps(list(caught_before), ensure_ascii=False)})")
+    return " and ".join(terms)
 
 
 def _plain(condition: str, output_of_source: str, names: Names, on_use: Callable[[Use], None]) -> list[str]:

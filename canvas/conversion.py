@@ -4,7 +4,7 @@ Owns the shape: one chain becomes states with ``next``, every other canvas one P
 chains. Each node is one state under its own id. Refuses nothing: validation has said before what cannot be converted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from canvas.catalogue import Catalogue
@@ -17,6 +17,7 @@ from canvas.validation import Canvas
 from workflows.spec import limits
 
 _MOST_CONCURRENT = 1_000
+_LONGEST_STEM = limits.MAX_NAME_LENGTH - 16
 
 
 def convert(canvas: Canvas, graph: Graph, name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def convert(canvas: Canvas, graph: Graph, name: str, catalogue: Catalogue) -> di
         document |= canvas.start.of_document
     heads = [chain[0].id for chain in graph.chains]
     if len(chains) == 1 and not _when(canvas, graph, heads[0]):
-        states = _linked(chains[0])
+        states = _linked(chains[0], canvas)
     else:
         states = [_parallel(canvas, graph, dict(zip(heads, chains, strict=True)))]
     return document | {"startAt": states[0]["name"], "states": states}
@@ -70,10 +71,30 @@ def _metadata(nodes: list[Node], catalogue: Catalogue) -> dict[str, Any]:
     return {"activities": {name: activity.fingerprint for name, activity in known.items() if activity is not None}}
 
 
-def _linked(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a chain of states in which each leads to the one after it, and the last ends."""
+def _linked(states: list[dict[str, Any]], canvas: Canvas) -> list[dict[str, Any]]:
+    """Return a chain of states in which each leads to the one after it, and the last ends.
+
+    Where edges are taken on errors of the last one, those are caught and the chain ends all the same; which edge is
+    taken then is the condition of the branch behind it.
+    """
     following = [{"next": after["name"]} for after in states[1:]]
-    return [state | way for state, way in zip(states, [*following, {"end": True}], strict=True)]
+    linked = [state | way for state, way in zip(states, [*following, {"end": True}], strict=True)]
+    last = linked[-1]
+    taken = [edge for edge in canvas.edges if edge.on_error and edge.source == last["name"]]
+    if taken:
+        caught = _free(f"{last['name'][:_LONGEST_STEM]}-caught", {node.id for node in canvas.nodes})
+        last["catch"] = [{"errors": list(edge.on_error), "next": caught} for edge in taken]
+        comment = f"{last.get('comment', last['name'])} failed, and the edges for that are taken"
+        linked.append({"name": caught, "type": "Pass", "comment": comment, "end": True})
+    return linked
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    name, count = stem, 1
+    while name in taken:
+        count += 1
+        name = f"{stem}-{count}"
+    return name
 
 
 def _parallel(canvas: Canvas, graph: Graph, chains: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -86,11 +107,8 @@ def _parallel(canvas: Canvas, graph: Graph, chains: Mapping[str, list[dict[str, 
             branch["dependsOn"] = before
         if when := _when(canvas, graph, head):
             branch["when"] = when
-        branches.append(branch | {"startAt": head, "states": _linked(states)})
-    name, count = "parallel", 1
-    while name in branch_of:
-        count += 1
-        name = f"parallel-{count}"
+        branches.append(branch | {"startAt": head, "states": _linked(states, canvas)})
+    name = _free("parallel", branch_of)
     # The drawing says what waits for what; nothing in it says that only some of what is ready may run.
     concurrency = max(limits.DEFAULT_MAX_CONCURRENCY, min(len(branches), _MOST_CONCURRENT))
     return {"name": name, "type": "Parallel", "maxConcurrency": concurrency, "branches": branches, "end": True}
@@ -103,7 +121,7 @@ def _ordered(node_ids: set[str], graph: Graph) -> list[str]:
 def _when(canvas: Canvas, graph: Graph, head: str) -> str | None:
     """Return the condition under which a branch runs, or None if it runs with anything it depends on."""
     ways = graph.ways_into(head)
-    if not any(edge.condition for edge in ways):
+    if not any(edge.asks for edge in ways):
         return None
     terms = [_term(canvas, graph, edge) for edge in ways]
     return "{% " + (terms[0] if len(terms) == 1 else " or ".join(f"({term})" for term in terms)) + " %}"
@@ -112,7 +130,9 @@ def _when(canvas: Canvas, graph: Graph, head: str) -> str | None:
 def _term(canvas: Canvas, graph: Graph, edge: Edge) -> str:
     """Return JSONata for "this edge was taken": its source ran, and its condition holds."""
     ran = f"$exists({quoted(edge.source)}.output)"
+    if edge.on_error:
+        return canvas.conditions[edge.id]
     if not edge.condition:
         return ran
     condition = canvas.conditions[edge.id]
-    return f"{ran} and ({condition})" if edge.source in graph.may_be_skipped else condition
+    return f"{ran} and ({condition})" if edge.is_guarded or edge.source in graph.may_be_skipped else condition

@@ -4,8 +4,8 @@ Owns where the parts of a meaning may be written; what it does not know it leave
 contradict themselves, such as a condition on an edge that says it is a dependency.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from canvas.json_values import faults_of
@@ -15,12 +15,17 @@ from workflows.spec import limits
 
 MAX_EDGE_ID_LENGTH = 255
 MAX_RELATION_LABEL_LENGTH = 500
+MAX_ERROR_NAMES = 20
 WORDING_TEXTS = ("verb", "source_output", "target_input", "connection_type", "semantic_match", "transformer_needed")
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge that was read. ``condition`` is the text as drawn, empty for an unconditional edge."""
+    """An edge that was read. ``condition`` is the text as drawn, empty for an unconditional edge.
+
+    ``on_error`` are the names of errors of the source that it is taken on, ``*`` for any. ``is_guarded``: another edge
+    of the source is taken on its errors, so that this one is taken only if there was none.
+    """
 
     index: int
     id: str
@@ -32,6 +37,13 @@ class Edge:
     wording: Mapping[str, Any] = field(default_factory=dict)
     confidence: float | None = None
     transformer_needed: str = ""
+    on_error: tuple[str, ...] = ()
+    is_guarded: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether something decides if it is taken, once its source has ended."""
+        return bool(self.condition or self.on_error or self.is_guarded)
 
     @property
     def called(self) -> str:
@@ -60,7 +72,7 @@ def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
     """Return the filled edge ``edges[index]`` as an :class:`Edge`, or None after reporting why it cannot be one.
 
     The meaning is read from ``data`` (``relation_type``, ``relation_label`` or ``label``, ``relation_wording``,
-    ``confidence``, ``condition``), else from the edge itself, where a relation that was fetched carries it.
+    ``confidence``, ``condition``, ``on_error``), else from the edge itself, where a fetched relation carries it.
     """
     where = f"edges[{index}]"
     if not isinstance(raw, dict):
@@ -88,14 +100,30 @@ def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
     return _read_meaning(Edge(index, edge_id, source, target), {**raw, **(data or {})}, findings)
 
 
+def guarded(edges: Iterable[Edge]) -> list[Edge]:
+    """Return ``edges`` with those marked that are taken only if their source did not fail."""
+    edges = list(edges)
+    failing = {edge.source for edge in edges if edge.on_error}
+    return [replace(edge, is_guarded=True) if edge.source in failing and not edge.on_error else edge for edge in edges]
+
+
 def _read_meaning(edge: Edge, fields: Mapping[str, Any], findings: Findings) -> Edge:
+    on_error = _read_errors(edge, fields.get("on_error"), findings)
     condition = _text(edge, "condition", fields.get("condition"), limits.MAX_EXPRESSION_CHARS, findings)
     label = _text(
         edge, "relation_label", fields.get("relation_label") or fields.get("label"), MAX_RELATION_LABEL_LENGTH, findings
     )
     relation_type = fields.get("relation_type")
+    if condition and on_error:
+        findings.report(
+            "condition-mismatch",
+            f"{edge.called} is taken on errors, and has a condition too",
+            edge_id=edge.id,
+            suggestion="remove one of them; data.on_error lists names of errors",
+        )
+        condition = ""
     if relation_type is None or relation_type == "":
-        relation_type = RelationType.CONDITIONAL if condition else RelationType.DATA_FLOW
+        relation_type = RelationType.CONDITIONAL if condition or on_error else RelationType.DATA_FLOW
     elif relation_type not in RelationType.values:
         findings.report(
             "unknown-relation-type",
@@ -110,7 +138,7 @@ def _read_meaning(edge: Edge, fields: Mapping[str, Any], findings: Findings) -> 
             edge_id=edge.id,
             suggestion="set relation_type to conditional, or remove the condition",
         )
-    elif relation_type == RelationType.CONDITIONAL and not condition:
+    elif relation_type == RelationType.CONDITIONAL and not condition and not on_error:
         findings.report(
             "missing-condition",
             f"{edge.called} is conditional, but has no condition",
@@ -133,7 +161,27 @@ def _read_meaning(edge: Edge, fields: Mapping[str, Any], findings: Findings) -> 
         wording=wording,
         confidence=None if confidence is None else float(confidence),
         transformer_needed=transformer if isinstance(transformer, str) else "",
+        on_error=on_error,
     )  # fmt: skip
+
+
+def _read_errors(edge: Edge, value: object, findings: Findings) -> tuple[str, ...]:
+    if value is None or value == []:
+        return ()
+    if not isinstance(value, list) or len(value) > MAX_ERROR_NAMES:
+        problem = f"on_error of {edge.called} must be a list of at most {MAX_ERROR_NAMES} names of errors"
+        findings.report("bad-data", problem, edge_id=edge.id, suggestion='write ["*"] for any error')
+        return ()
+    for name in value:
+        if not isinstance(name, str) or not name.strip() or len(name) > limits.MAX_NAME_LENGTH:
+            findings.report(
+                "bad-data",
+                f"on_error of {edge.called} holds something that is no name of an error",
+                edge_id=edge.id,
+                suggestion='names are such as Timeout or ActivityError, and "*" is any error',
+            )
+            return ()
+    return tuple(dict.fromkeys(name.strip() for name in value))
 
 
 def _text(edge: Edge, key: str, value: object, longest: int, findings: Findings) -> str:

@@ -88,7 +88,7 @@ class Graph:
         found: set[str] = set()
         for node in self.order:
             ways = self.inputs[node.id] or self.entries[node.id]
-            if any(edge.condition for edge in ways) or (ways and all(edge.source in found for edge in ways)):
+            if any(edge.asks for edge in ways) or (ways and all(edge.source in found for edge in ways)):
                 found.add(node.id)
         return frozenset(found)
 
@@ -101,12 +101,12 @@ class Graph:
         runs anyway orders, it does not override the condition.
         """
         edges = self.inputs[node_id] or self.entries[node_id]
-        asking = [edge for edge in edges if edge.condition]
+        asking = [edge for edge in edges if edge.asks]
         if not asking:
             return edges
 
         def is_way(edge: Edge) -> bool:
-            if edge.condition:
+            if edge.asks:
                 return True
             return edge.source in self.may_be_skipped and not any(
                 edge.source == other.source or self.is_before(edge.source, other.source) for other in asking
@@ -116,10 +116,10 @@ class Graph:
 
     @cached_property
     def certain_before(self) -> dict[str, int]:
-        """For each node the set of nodes that have run whenever it runs."""
+        """For each node the set of nodes that have run, and succeeded, whenever it runs."""
         always = 0
         for node in self.order:
-            if node.id not in self.may_be_skipped:
+            if node.id not in self.may_be_skipped and not self._is_caught(node.id):
                 always |= 1 << self.position[node.id]
         found: dict[str, int] = {}
         for node in self.order:
@@ -127,13 +127,36 @@ class Graph:
             shared: int | None = None
             for edge in self.ways_into(node.id):
                 source = self.position.get(edge.source)
-                behind = 0 if source is None else found[edge.source] | 1 << source
+                behind = 0 if source is None else found[edge.source]
+                if source is not None and not edge.on_error:
+                    behind |= 1 << source
                 shared = behind if shared is None else shared & behind
             found[node.id] = certain | (shared or 0)
         return found
 
+    def _is_caught(self, node_id: str) -> bool:
+        return any(edge.is_guarded or edge.on_error for edge in self.outputs[node_id])
+
+    @cached_property
+    def certain_failures(self) -> dict[str, int]:
+        """For each node the set of nodes that have failed, and were caught, whenever it runs."""
+        found: dict[str, int] = {}
+        for node in self.order:
+            shared: int | None = None
+            for edge in self.ways_into(node.id):
+                behind = found.get(edge.source, 0)
+                if edge.on_error and edge.source in self.position:
+                    behind |= 1 << self.position[edge.source]
+                shared = behind if shared is None else shared & behind
+            found[node.id] = shared or 0
+        return found
+
+    def fails_before(self, earlier: str, later: str) -> bool:
+        """Whether ``earlier`` has failed whenever ``later`` runs."""
+        return bool(self.certain_failures[later] >> self.position[earlier] & 1)
+
     def runs_before(self, earlier: str, later: str) -> bool:
-        """Whether ``earlier`` has run whenever ``later`` runs."""
+        """Whether ``earlier`` has run and succeeded whenever ``later`` runs."""
         return bool(self.certain_before[later] >> self.position[earlier] & 1)
 
     def nearest(self, produces: Callable[[Node], bool]) -> dict[str, list[str]]:
@@ -169,12 +192,12 @@ class Graph:
         """The maximal chains, in topological order of their heads; every other edge joins a tail to a head.
 
         A chain goes on over an edge that is the only one out of its source and the only one into its target, and that
-        has no condition.
+        has nothing that decides whether it is taken.
         """
         follower: dict[str, str] = {}
         for node in self.order:
             out = self.outputs[node.id]
-            if len(out) == 1 and not out[0].condition and len(self.inputs[out[0].target]) == 1:
+            if len(out) == 1 and not out[0].asks and len(self.inputs[out[0].target]) == 1:
                 follower[node.id] = out[0].target
         inner = set(follower.values())
         chains: list[list[Node]] = []

@@ -47,6 +47,7 @@ class Use:
     text: str
     node: str
     has_default: bool
+    is_error: bool = False
 
 
 @dataclass(slots=True)
@@ -126,7 +127,7 @@ class Names:
             return text
         node_id = self.resolve(found.group(1), text)
         rest = body[found.end(1) :]
-        on_use(Use(text, node_id, ":-" in rest))
+        on_use(Use(text, node_id, ":-" in rest, found.group(2) == "error"))
         return f"${{{node_id}{rest}}}"
 
     def rewrite_expression(self, text: str, on_use: Callable[[Use], None]) -> str:

@@ -54,12 +54,17 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "missing-condition": ("error", "A conditional edge without a condition"),
     "condition-mismatch": ("error", "A condition on an edge that says it is not conditional"),
     "condition-into-end": ("error", "A condition on an edge into an end node"),
+    "error-of-what-cannot-fail": ("error", "An edge taken on errors of a start node or a Wait"),
+    "error-taken-before": ("warning", "An edge taken on errors that another one takes already"),
     "bad-condition": ("error", "A condition that is not understood"),
     "bad-wording": ("error", "A relation_wording or confidence of the wrong type"),
     "unknown-reference": ("error", "A reference to a node that is not there"),
     "ambiguous-label": ("error", "A reference to a label that several nodes have"),
     "reference-not-before": ("error", "A reference to a node that does not run before"),
-    "reference-may-be-skipped": ("warning", "A reference to a node that a condition may skip"),
+    "reference-may-be-skipped": (
+        "warning",
+        "A reference to a node that a condition may skip, or whose failure was caught",
+    ),
     "masked-secret": ("error", "A secret given as ***"),
     "sealed-secret": ("warning", "A secret that was drawn in the open, and is kept encrypted instead"),
     "missing-parameter": (
@@ -85,12 +90,12 @@ class Problem:
     suggestion: str | None = None
     parameter: str | None = None
     node_ids: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # nodes that would mend it: told to fixes alone
 
     def as_json(self) -> dict[str, Any]:
         """``{code, message, nodeId?, edgeId?, suggestion?, parameter?, nodeIds?}``, absent keys left out."""
         body: dict[str, Any] = {"code": self.code, "message": _storable(self.message)}
         optional = {
-    others: tuple[str, ...] = ()  # nodes that would mend it: told to fixes alone
             "nodeId": _storable(self.node_id),
             "edgeId": _storable(self.edge_id),
             "suggestion": _storable(self.suggestion),

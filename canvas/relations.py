@@ -107,6 +107,8 @@ def _relation(workflow: Workflow, edge: Edge) -> Relation:
     if edge.condition:
         # When the edge is taken is part of what it means, and of its history.
         wording["condition"] = edge.condition
+    if edge.on_error:
+        wording["on_error"] = list(edge.on_error)
     return Relation(
         workflow=workflow,
         version=workflow.version,

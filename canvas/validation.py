@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canvas.catalogue import Catalogue
-from canvas.conditions import compile_condition, is_else
-from canvas.edges import Edge, fill_edges, read_edge
+from canvas.conditions import compile_condition, condition_of_error, is_else
+from canvas.edges import Edge, fill_edges, guarded, read_edge
 from canvas.graph import Graph, find_cycles
 from canvas.names import Names, UnknownName, Use, quoted
 from canvas.nodes import REMARKS, Node, fill_nodes, read_node
@@ -173,6 +173,8 @@ def _check_edges(
             )
         else:
             legal[edge.id] = edge
+            if edge.on_error:
+                _check_can_fail(edge, source, legal, findings)
             if edge.condition and target.kind == "end":
                 findings.report(
                     "condition-into-end",
@@ -180,7 +182,25 @@ def _check_edges(
                     edge_id=edge.id,
                     suggestion="remove the condition",
                 )
-    return list(legal.values()), all_have_ends
+    return guarded(legal.values()), all_have_ends
+
+
+def _check_can_fail(edge: Edge, source: Node, legal: Mapping[str, Edge], findings: Findings) -> None:
+    if source.kind == "start" or source.state_type == "Wait":
+        findings.report(
+            "error-of-what-cannot-fail",
+            f"{edge.called} is taken on errors, but {source.called} does nothing that could fail",
+            edge_id=edge.id,
+            suggestion="remove data.on_error",
+        )
+    before = [other for other in legal.values() if other.source == edge.source and other.on_error and other is not edge]
+    if any("*" in other.on_error for other in before):
+        findings.report(
+            "error-taken-before",
+            f"{edge.called} is never taken: {before[0].called}, drawn before it, takes every error of {source.called}",
+            edge_id=edge.id,
+            suggestion="list the names of errors on the other one, or remove this one",
+        )
 
 
 def _report_cycle(cycle: list[str], by_id: Mapping[str, Node], findings: Findings) -> None:
@@ -287,7 +307,11 @@ def _check_references(canvas: Canvas, by_id: Mapping[str, Node], findings: Findi
         # Of two nodes with one id the first counts.
         canvas.configs.setdefault(node.id, config)
     siblings: dict[str, list[Edge]] = {}
+    caught: dict[str, list[str]] = {}
     for edge in canvas.edges:
+        if edge.on_error:
+            canvas.conditions[edge.id] = condition_of_error(edge.source, edge.on_error, caught.get(edge.source, []))
+            caught.setdefault(edge.source, []).extend(edge.on_error)
         if edge.condition and not is_else(edge.condition):
             _compile_edge(canvas, edge, by_id, names, findings)
             siblings.setdefault(edge.source, []).append(edge)
@@ -310,12 +334,15 @@ def _check_use(graph: Graph | None, use: Use, node: Node, findings: Findings, ed
             "reference-not-before",
             f"{reader}: {use.text} reads a node that is not certain to run before it",
             suggestion=f"draw a path of edges from {use.node} to {node.id}",
+            others=(use.node, node.id),
             **where,
         )
+    elif use.is_error and graph.fails_before(use.node, node.id):
+        return
     elif not use.has_default and not graph.runs_before(use.node, node.id):
         findings.report(
             "reference-may-be-skipped",
-            f"{reader}: {use.text} fails when {use.node} was skipped",
+            f"{reader}: {use.text} fails when {use.node} was skipped, or failed and was caught",
             suggestion="give it a default, as in ${Node.output.field:-none}",
             **where,
         )
@@ -334,7 +361,6 @@ def _compile_edge(canvas: Canvas, edge: Edge, by_id: Mapping[str, Node], names: 
             )
 
     try:
-            others=(use.node, node.id),
         canvas.conditions[edge.id] = compile_condition(edge.condition, output, names, used)
     except UnknownName as fault:
         hint = findings.did_you_mean(fault.name, names.ids)

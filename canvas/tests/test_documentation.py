@@ -68,7 +68,7 @@ def test_every_route_is_in_the_reference() -> None:
         re.sub(r"<\w+:(\w+)>", r"{\1}", str(route.pattern)).replace("{workflow_id}", "{id}") for route in urlpatterns
     }
     routes.remove("workflow")  # the gateway has a page of its own
-    documented = set(re.findall(r"`[A-Z]+ /(workflows[^`?]*)`", REST.partition("\n## ")[0]))
+    documented = set(re.findall(r"`[A-Z]+ /((?:workflows|expressions)[^`?]*)`", REST.partition("\n## ")[0]))
     assert routes == documented
 
 
