@@ -1,7 +1,8 @@
 // Everything about one node: its settings, its data as JSON, and how it fares in the run that is watched.
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useEffect, useState } from "react";
 import { type CanvasNode, kindOf, labelOf, stateTypeOf } from "../../model/document";
-import { useRun } from "../../run";
+import { isUnwell } from "../../model/run";
+import { isOver, runStore, useRun } from "../../run";
 import { useEditor } from "../../store";
 import { RunDetails } from "../RunDetails";
 import { NodeForm } from "./NodeForm";
@@ -9,7 +10,11 @@ import { RawNode } from "./Raw";
 import { Tab } from "./Tab";
 
 export function NodePanel({ node }: { node: CanvasNode }): ReactElement {
-  const [tab, setTab] = useState<"form" | "json" | "run">("form");
+  const [tab, setTab] = useState<"form" | "json" | "run">(() => (isOfInterest(node.key) ? "run" : "form"));
+  const asked = useRun((run) => (run.tab?.node === node.key ? run.tab.at : 0));
+  useEffect(() => {
+    if (asked) setTab("run");
+  }, [asked]);
   const isWatched = useRun((run) => run.execution !== "");
   const activities = useEditor((state) => state.activities);
   const activity = activities.of(node);
@@ -42,4 +47,11 @@ export function NodePanel({ node }: { node: CanvasNode }): ReactElement {
       </div>
     </>
   );
+}
+
+// While something runs, and of what failed, one wants to know what it does; else how it is set.
+function isOfInterest(key: string): boolean {
+  const { status, nodes } = runStore.getState();
+  const fate = nodes.get(key);
+  return fate !== undefined && (!isOver(status) || isUnwell(fate.status));
 }

@@ -1,5 +1,6 @@
 // What is below the canvas while a run is watched: its timeline or its log; folded, only their names.
-import { type ReactElement, useState } from "react";
+import { useReactFlow } from "@xyflow/react";
+import { type ReactElement, useLayoutEffect, useRef, useState } from "react";
 import { useRun } from "../../run";
 import { Icon } from "../icons";
 import { RunLog } from "./RunLog";
@@ -14,6 +15,14 @@ export default function RunDock(): ReactElement | null {
   const isCut = useRun((run) => run.isCut);
   const count = useRun((run) => run.attempts.size);
   const [tab, setTab] = useState<Tab>(remembered);
+  const dock = useRef<HTMLElement>(null);
+  const flow = useReactFlow();
+  // What was in the middle of the canvas stays there.
+  useLayoutEffect(() => {
+    const height = dock.current?.offsetHeight ?? 0;
+    const { x, y, zoom } = flow.getViewport();
+    void flow.setViewport({ x, y: y - height / 2, zoom });
+  }, [flow]);
   if (!execution) return null;
   const open = (next: Tab) => {
     setTab(next);
@@ -25,7 +34,7 @@ export default function RunDock(): ReactElement | null {
   };
   const names = { timeline: "Timeline", log: "Log" } as const;
   return (
-    <section className={`run-dock${tab ? "" : " folded"}`} aria-label="Timeline and log of the run">
+    <section ref={dock} className={`run-dock${tab ? "" : " folded"}`} aria-label="Timeline and log of the run">
       <div className="dock-tabs">
         <div className="tabs" role="tablist">
           {(["timeline", "log"] as const).map((one) => (
