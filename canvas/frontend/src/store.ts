@@ -135,8 +135,9 @@ export function forgetGone(): void {
   );
 }
 
-export function setProblems(problems: Problem[]): void {
-  const [nodeMarks, edgeMarks] = [marksOf(problems, "node"), marksOf(problems, "edge")];
+// `onEdges` are told at edges, and not in the list.
+export function setProblems(problems: Problem[], onEdges: Problem[] = []): void {
+  const [nodeMarks, edgeMarks] = [marksOf(problems, "node"), marksOf([...problems, ...onEdges], "edge")];
   editor.setState({ problems, nodeMarks, edgeMarks, checking: { state: "done" } });
 }
 

@@ -1,8 +1,6 @@
 // Asks the server what is wrong with the canvas as it is drawn, a moment after each change; only the newest answer counts.
 import { useEffect } from "react";
-import { writeCanvas } from "../model/document";
-import { readProblems } from "../model/problems";
-import { request } from "../server/requests";
+import { judge } from "../server/judging";
 import { editor, setProblems } from "../store";
 
 const DELAY = 350; // ms
@@ -19,13 +17,8 @@ export function useChecking(): void {
       const canvas = editor.getState().history.present;
       editor.setState({ checking: { state: "asking" } });
       try {
-        const body = {
-          name: canvas.name,
-          status: canvas.status === "draft" ? "draft" : "active",
-          ...writeCanvas(canvas),
-        };
-        const answer = await request("POST", "/workflows/validate", { body, signal: control.signal });
-        if (!control.signal.aborted) setProblems(readProblems(answer));
+        const { problems, onEdges } = await judge(canvas, control.signal);
+        if (!control.signal.aborted) setProblems(problems, onEdges);
       } catch (error) {
         if (control.signal.aborted) return;
         editor.setState({
@@ -39,7 +32,10 @@ export function useChecking(): void {
       window.clearTimeout(timer);
       timer = window.setTimeout(check, DELAY);
     });
-    if (editor.getState().draft === "restored") void check();
+    // What came with the workflow has no fixes, and says nothing of connections.
+    const { draft, history } = editor.getState();
+    if (draft === "restored") void check();
+    else if (history.present.nodes.length) timer = window.setTimeout(check, DELAY);
     return () => {
       stop();
       window.clearTimeout(timer);

@@ -1,5 +1,6 @@
 // What the server found wrong: by node, by edge, and as a list.
-import { isObject, type JsonObject, textOr } from "./json";
+import { isObject, type Json, type JsonObject, textOr } from "./json";
+import { type Change, readChanges } from "./patch";
 
 export interface Problem {
   severity: "error" | "warning";
@@ -10,6 +11,12 @@ export interface Problem {
   edge: string;
   parameter: string;
   nodes: string[]; // of a circle
+  fix: Fix | null;
+}
+
+export interface Fix {
+  label: string;
+  changes: Change[];
 }
 
 export function readProblems(report: JsonObject): Problem[] {
@@ -27,7 +34,14 @@ function read(list: unknown, severity: Problem["severity"]): Problem[] {
     edge: textOr(item.edgeId),
     parameter: textOr(item.parameter),
     nodes: Array.isArray(item.nodeIds) ? item.nodeIds.map(String) : [],
+    fix: readFix(item.fix),
   }));
+}
+
+function readFix(sent: Json | undefined): Fix | null {
+  if (!isObject(sent)) return null;
+  const fix = { label: textOr(sent.label), changes: readChanges(sent.changes) };
+  return fix.label && fix.changes.length ? fix : null;
 }
 
 export type Marks = ReadonlyMap<string, Problem[]>;

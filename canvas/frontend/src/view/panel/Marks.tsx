@@ -1,12 +1,10 @@
 // What the server found wrong with the chosen element, above its form.
 import type { ReactElement } from "react";
+import type { Problem } from "../../model/problems";
+import { FixButton } from "../FixButton";
 import { Icon } from "../icons";
 
-export function Marks({
-  list,
-}: {
-  list: { severity: string; message: string; suggestion: string }[];
-}): ReactElement | null {
+export function Marks({ list }: { list: Problem[] }): ReactElement | null {
   if (!list.length) return null;
   return (
     <ul className="marks">
@@ -16,6 +14,7 @@ export function Marks({
           <span>
             {problem.message}
             {problem.suggestion && <span className="quiet"> {problem.suggestion}.</span>}
+            <FixButton problem={problem} />
           </span>
         </li>
       ))}

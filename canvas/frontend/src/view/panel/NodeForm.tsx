@@ -5,6 +5,7 @@ import { setNodeKey, withKey } from "../../model/changes";
 import { type CanvasNode, configOf, dataOf, kindOf, stateTypeOf } from "../../model/document";
 import { isObject, type Json, type JsonObject, textOr } from "../../model/json";
 import { canvasNow, change, useEditor } from "../../store";
+import { FixButton } from "../FixButton";
 import { TextRow } from "../TextRow";
 import { FieldRow } from "../values";
 import { Inputs } from "./Inputs";
@@ -33,6 +34,11 @@ export function NodeForm({ node }: { node: CanvasNode }): ReactElement {
   return (
     <div className="form">
       <Marks list={marks.filter((problem) => !problem.parameter || !known.has(problem.parameter))} />
+      {marks
+        .filter((problem) => problem.fix && known.has(problem.parameter))
+        .map((problem) => (
+          <FixButton key={problem.parameter} problem={problem} />
+        ))}
       <TextRow
         label="Label"
         value={textOr(dataOf(node).label)}
