@@ -1,7 +1,7 @@
 // The knowledge base as the server answers it, and what the editor asks of it: names, fields, types.
 import { activityOf, type Canvas, type CanvasNode, squash, stateTypeOf } from "./document";
 import { isObject, type Json, type JsonObject, objectOr, textOr } from "./json";
-import { ancestors, called } from "./order";
+import { ancestors, called, failedBefore } from "./order";
 
 export interface Field {
   name: string;
@@ -188,6 +188,20 @@ export function readables(canvas: Canvas, activities: Activities, key: string, w
       fits: fits("object", wanted),
       isCertain,
     });
+  }
+  for (const failed of failedBefore(canvas, key)) {
+    for (const name of ["message", "name"]) {
+      const text = `\${${failed}.error.${name}}`;
+      const label = called(canvas, failed);
+      list.push({
+        text,
+        node: label,
+        name: `error ${name}`,
+        type: "string",
+        fits: fits("string", wanted),
+        isCertain: true,
+      });
+    }
   }
   for (const name of inputNames(canvas)) {
     list.push({ text: `\${workflow.input.${name}}`, node: "", name, type: "any", fits: true, isCertain: true });

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { type Activities, inputNames, readActivities, readables } from "./activities";
 import { readCanvas } from "./document";
+import { connectOnError, setErrors, spokenErrors } from "./errors";
 import type { JsonObject } from "./json";
-import { certainBefore } from "./order";
+import { certainBefore, failedBefore } from "./order";
 
 function drawn(...edges: [string, string, string?][]) {
   const names = new Set(edges.flatMap((edge) => edge.slice(0, 2)) as string[]);
@@ -79,4 +80,28 @@ test("the picker lists outputs that are certain, with types, and the inputs of t
   ]);
   expect(inputNames(canvas)).toEqual(["repo", "who"]);
   expect(KNOWN.all).toHaveLength(1);
+});
+
+test("behind an edge taken on errors the failed step is certain to have failed, and gives nothing", () => {
+  const canvas = drawn(["a", "try"], ["try", "fine"], ["try", "mend"], ["fine", "after"], ["mend", "after"]);
+  const failing = connectOnError(
+    { ...canvas, edges: canvas.edges.filter((edge) => edge.key !== "trymend") },
+    "try",
+    "mend",
+  );
+  expect(certainBefore(failing, "fine")).toEqual(["try", "a"]);
+  expect(certainBefore(failing, "mend")).toEqual(["a"]);
+  expect(certainBefore(failing, "after")).toEqual(["a"]);
+  expect(failedBefore(failing, "mend")).toEqual(["try"]);
+  expect(failedBefore(failing, "after")).toEqual([]);
+  const texts = readables(failing, readActivities({}), "mend", "string").map((one) => one.text);
+  expect(texts).toContain("${try.error.message}");
+});
+
+test("an edge is taken on errors or not, and keeps what else is said of it", () => {
+  const canvas = drawn(["a", "b", "x > 1"]);
+  const caught = setErrors(canvas, "ab", ["Timeout"]);
+  expect(caught.edges[0]?.raw.data).toEqual({ relation_type: "conditional", on_error: ["Timeout"] });
+  expect(setErrors(caught, "ab", []).edges[0]?.raw.data).toEqual({});
+  expect(spokenErrors(["*"])).toBe("on any error");
 });

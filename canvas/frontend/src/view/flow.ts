@@ -11,6 +11,7 @@ import {
   SIZE,
   sizeOf,
 } from "../model/document";
+import { errorsOf, spokenErrors } from "../model/errors";
 import { type Box, bundled, frames, hidden, isCollapsed, membersOf } from "../model/groups";
 import { objectOr, textOr } from "../model/json";
 import type { Marks } from "../model/problems";
@@ -191,9 +192,12 @@ function flowEdge(
   const data = { ...edge.raw, ...objectOr(edge.raw.data) };
   const condition = textOr(data.condition);
   const isDangling = !there.has(source) || !there.has(target);
-  const label = condition || textOr(data.relation_label) || textOr(data.label);
+  const errors = errorsOf(edge);
+  const label =
+    condition || (errors.length && spokenErrors(errors)) || textOr(data.relation_label) || textOr(data.label);
   const kinds = [
     condition && "conditional",
+    errors.length > 0 && "on-error",
     data.relation_type === "dependency" && "dependency",
     isDangling && "dangling",
   ];
