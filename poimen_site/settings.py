@@ -220,7 +220,8 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [],  # choices stay where they are used
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},
+    # Deep links would be links inside buttons, which nobody can tell apart without seeing them.
+    "SWAGGER_UI_SETTINGS": {"deepLinking": False, "persistAuthorization": False, "validatorUrl": None},
 }
 
 SIMPLE_JWT = {

@@ -37,7 +37,7 @@ export function useCanvasKeys({ addNote, toggleMap }: Surface): void {
       ["f2", edits(renameChosen)],
       ["enter", edits(renameFocused)],
       ["n", edits(() => addNext(flow))],
-      ["t", edits(() => addNote(middleOf(flow)))],
+      ["w", edits(() => addNote(middleOf(flow)))],
       ["m", toggleMap],
       ["+", () => void flow.zoomIn({ duration: 120 })],
       ["=", () => void flow.zoomIn({ duration: 120 })],

@@ -225,7 +225,7 @@ function canvasDeeds(spot: Spot, view: View): Deed[] {
       label: "Add a note here",
       section: "open",
       icon: "note",
-      shortcut: "t",
+      shortcut: "w",
       run: () => view.addNote(spot),
     },
     { id: "paste", label: "Paste", section: "edit", shortcut: "Ctrl V", run: () => void pasteCopied() },
