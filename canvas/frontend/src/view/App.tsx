@@ -20,12 +20,14 @@ import { arrange } from "../behaviours/layout";
 import { useNoticing } from "../behaviours/noticing";
 import { open } from "../behaviours/opening";
 import { save } from "../behaviours/saving";
+import { toggleSuggestions } from "../behaviours/suggesting";
 import { watch } from "../behaviours/watching";
 import type { Wanted } from "../model/changes";
 import { isStep, placeOf, SIZE, sizeOf } from "../model/document";
 import { useRun } from "../run";
 import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
+import { useSuggesting } from "../suggestions";
 import { closeLook, openHistory, useLook } from "../versions";
 import { Finder } from "./Finder";
 import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
@@ -41,6 +43,7 @@ const Conflict = lazy(() => import("./versions/Conflict"));
 const History = lazy(() => import("./versions/History"));
 const Pair = lazy(() => import("./versions/Pair"));
 const RunDialog = lazy(() => import("./run/RunDialog"));
+const Suggestions = lazy(() => import("./suggest/Suggestions"));
 const RunDock = lazy(() => import("./run/RunDock"));
 
 export function App({
@@ -117,6 +120,7 @@ function Workbench(): ReactElement {
   const isEmpty = useEditor((state) => state.history.present.nodes.length === 0);
   const saving = useEditor((state) => state.saving);
   const isWatched = useRun((run) => run.execution !== "");
+  const isSuggesting = useSuggesting((state) => state.state !== "closed");
   const [isDeferred, setDeferred] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const [isListed, setListed] = useState(false);
@@ -151,6 +155,7 @@ function Workbench(): ReactElement {
   );
   useKeyboard(deeds);
   useEffect(() => bind("h", openHistory), []);
+  useEffect(() => bind("s", toggleSuggestions), []);
 
   // Beside what is chosen and connected to it; else in the middle of what is seen.
   const pick = useCallback(
@@ -216,6 +221,7 @@ function Workbench(): ReactElement {
         <Notices />
         {isFinding && <Finder onClose={() => setFinding(false)} />}
         {isListed && <Problems onClose={() => setListed(false)} />}
+        <Suspense>{mayEdit && isSuggesting && <Suggestions />}</Suspense>
       </div>
       <Panel />
       <Picker />

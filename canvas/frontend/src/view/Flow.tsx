@@ -43,6 +43,7 @@ import { Guides } from "./Guides";
 import { NoteNode } from "./NoteNode";
 import { withWays } from "./run/ways";
 import { MissingNode, StepNode } from "./StepNode";
+import { useSuggestedEdges } from "./suggest/drawn";
 
 const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame: GroupNode };
 const NOTE: Wanted = { kind: "note", name: "note", label: "Note" };
@@ -100,6 +101,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
     [canvas.edges, keys, within, edges, marks],
   );
   const edgesWithWays = useMemo(() => withWays(drawnEdges, ways), [drawnEdges, ways]);
+  const shownEdges = useSuggestedEdges(canvas, edgesWithWays);
 
   useEffect(() => {
     const node = goTo && flow.getNode(hidden(canvasNow()).get(goTo.key) ?? goTo.key);

@@ -4,6 +4,7 @@ import { isDirty, makeAgain, takeBack, useEditor } from "../store";
 import { openHistory } from "../versions";
 import { Icon } from "./icons";
 import { MoreMenu } from "./MoreMenu";
+import { SuggestButton } from "./suggest/SuggestButton";
 import { SavedState } from "./versions/SavedState";
 
 interface Deeds {
@@ -39,6 +40,7 @@ export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
             <Tool icon="undo" title="Undo (Ctrl Z)" disabled={!canUndo} onClick={takeBack} />
             <Tool icon="redo" title="Redo (Ctrl Shift Z)" disabled={!canRedo} onClick={makeAgain} />
             <Tool icon="arrange" title="Arrange (l)" onClick={deeds.arrange} />
+            <SuggestButton />
           </>
         )}
         <Tool icon="history" title="History (h)" onClick={openHistory} />
