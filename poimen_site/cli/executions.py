@@ -16,6 +16,7 @@ from poimen_site.cli.following import wait_for_end
 from poimen_site.cli.session import Session, uuid_in
 from poimen_site.cli.verbs import Run, Verbs
 from workflows import control
+from workflows.access import Access
 from workflows.api import acts
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import executions_of, list_bodies
@@ -187,7 +188,8 @@ def _until_end(session: Session, pk: UUID, timeout: timedelta | None) -> int:
 def _status(session: Session, options: Mapping[str, Any]) -> int:
     if options["execution"] is None:
         return _list(session, options)
-    body = read_execution(session.customer.pk, execution_in(session, options["execution"]), lines=0)
+    pk = execution_in(session, options["execution"])
+    body = read_execution(session.customer.pk, pk, lines=0)
     if session.is_json:
         session.document(body)
     else:
@@ -216,7 +218,7 @@ def _signal(session: Session, options: Mapping[str, Any]) -> int:
         sent["payload"] = read_json(options["payload"], "--payload")
     if options["dedupe_key"] is not None:
         sent["dedupeKey"] = options["dedupe_key"]
-    body = acts.send_signal(session.access(Role.OPERATOR), options["execution"], sent)
+    body = acts.send_signal(_access(session, options), options["execution"], sent)
     if session.is_json:
         session.document(body)
     else:
@@ -227,15 +229,24 @@ def _signal(session: Session, options: Mapping[str, Any]) -> int:
 def _rerun(session: Session, options: Mapping[str, Any]) -> int:
     sent = {} if options["from_state"] is None else {"fromState": options["from_state"]}
     key = options["key"] and checked_key(options["key"])
-    body, is_new = acts.rerun(session.access(Role.OPERATOR), options["execution"], sent, key)
+    body, is_new = acts.rerun(_access(session, options), options["execution"], sent, key)
     return _begun(session, options, body, is_new)
 
 
+def _access(session: Session, options: Mapping[str, Any]) -> Access:
+    """Return what may be done with the execution of ``options``, as an operator of its customer."""
+    pk = uuid_in(options["execution"])
+    if pk is not None:
+        session.choose_by_execution(pk)
+    return session.access(Role.OPERATOR)
+
+
 def execution_in(session: Session, text: str) -> UUID:
-    """Return the id of an execution of the customer; raises a fault."""
+    """Return the id of an execution, of the customer that was named or whose it is; raises a fault."""
     pk = uuid_in(text)
     if pk is None:
         raise usage(f"{text!r} is not the id of an execution; poimen status lists them")
+    session.choose_by_execution(pk)
     if not Execution.objects.filter(pk=pk, customer=session.readable()).exists():
         raise Fault(f"there is no execution {pk} at {session.customer.slug}")
     return pk
@@ -249,7 +260,7 @@ def _add_asking(verbs: Verbs, name: str, help: str, request_it: Callable[..., Ex
 
 def _asking(request_it: Callable[..., Execution]) -> Run:
     def run(session: Session, options: Mapping[str, Any]) -> int:
-        body = acts.ask(request_it, session.access(Role.OPERATOR), options["execution"], {"reason": options["reason"]})
+        body = acts.ask(request_it, _access(session, options), options["execution"], {"reason": options["reason"]})
         if session.is_json:
             session.document(body)
         else:

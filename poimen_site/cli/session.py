@@ -1,7 +1,7 @@
 """Who acts on the command line, for which customer, and how they are answered.
 
-Refuses to guess: with several customers or people to choose from it lists them. Rights are those of REST: a person acts
-in the role that their membership gives.
+Refuses to guess: with several customers or people to choose from it lists them, unless an id says which. Rights are
+those of REST: a person acts in the role that their membership gives.
 """
 
 import getpass
@@ -19,7 +19,7 @@ from django.core.management.base import OutputWrapper
 from poimen_site.cli.faults import Fault, usage
 from workflows.access import Access, refuse_lesser
 from workflows.audit import Origin
-from workflows.models import Customer, Membership, Role
+from workflows.models import Customer, Execution, Membership, Role
 from workflows.terminal_text import plain
 
 Paint = Callable[[str], str]
@@ -57,6 +57,21 @@ class Session:
         if len(known) > 1:
             raise usage(f"there are several customers; choose one with --customer: {slugs}")
         return known[0]
+
+    def choose_by_execution(self, pk: UUID) -> None:
+        """Act for the customer whose execution that is, where none was named and whoever was named belongs to it.
+
+        Raises a fault if no customer has it.
+        """
+        if self.customer_name is not None or "customer" in self.__dict__:
+            return
+        owner = Customer.objects.filter(pk__in=Execution.objects.filter(pk=pk).values("customer")).first()
+        if owner is None:
+            slugs = ", ".join(Customer.objects.order_by("slug").values_list("slug", flat=True))
+            raise Fault(f"there is no execution {pk} at {slugs or 'any customer: there is none yet'}")
+        user = User.objects.filter(username=self.user_name).first() if self.user_name else None
+        if user is None or user.is_superuser or Membership.objects.filter(user=user, customer=owner).exists():
+            self.customer = owner
 
     def user(self, needed: Role) -> User:
         """Who acts: the person that was named, or the only one whose role covers ``needed``.

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 
 from poimen_site.pages.exchanges import exchanges_of, usage_of_run
 from poimen_site.pages.figures import FAILED, OPEN
+from poimen_site.pages.from_cache import makers_of
 from poimen_site.pages.gates import open_gates
 from poimen_site.pages.places import places_of
 from poimen_site.pages.timeline import attempts_before, attempts_inside, timeline_of
@@ -115,7 +116,9 @@ def run_details(request: HttpRequest, visitor: Visitor, execution_id: str, run_i
     if run is None:
         raise Http404("Attempt not found")
     files = list(kept_in(run.output))[:FILES_SHOWN]
-    given = {"run": run_body(run), "row": run, "files": files, "exchanges": exchanges_of(run)}
+    visits = StateRun.objects.filter(execution=execution.pk, branch=run.branch_id, state=run.state)
+    maker = makers_of(execution, visits).get(run.pk, "")
+    given = {"run": run_body(run), "row": run, "files": files, "exchanges": exchanges_of(run), "maker": maker}
     return draw(request, visitor, "ui/run_details.html", given)
 
 

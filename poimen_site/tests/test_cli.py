@@ -205,6 +205,10 @@ def test_customers_and_people_are_chosen_never_guessed() -> None:
     assert poimen("status", "--customer", "nobody").code == 2
     assert str(execution.pk) in poimen("status", "--customer", "acme").out
     assert str(execution.pk) in poimen("status", "--customer", str(acme.pk)).out
+    assert f"{execution.name} {execution.pk}" in poimen("status", str(execution.pk)).out, "its id says whose it is"
+    assert poimen("logs", str(execution.pk)).code == 0
+    nowhere = poimen("status", str(acme.pk))
+    assert (nowhere.code, f"no execution {acme.pk} at acme, other" in nowhere.err) == (1, True)
     foreign = poimen("status", str(execution.pk), "--customer", other.slug)
     assert (foreign.code, "no execution" in foreign.err) == (1, True)
     assert poimen("cancel", str(execution.pk), "--customer", "acme").code == 2  # nobody can
@@ -214,6 +218,8 @@ def test_customers_and_people_are_chosen_never_guessed() -> None:
     member(other, Role.ADMIN, "otto")
     stranger = poimen("status", "--customer", "acme", "--user", "otto")
     assert (stranger.code, "no member of acme" in stranger.err) == (2, True)
+    unseen = poimen("status", str(execution.pk), "--user", "otto")
+    assert (unseen.code, "choose one with --customer: acme, other" in unseen.err) == (2, True)
     gone = member(acme, Role.ADMIN, "gone", is_active=False)
     assert poimen("cancel", str(execution.pk), "--customer", "acme", "--user", gone.username).code == 2
 
