@@ -54,6 +54,7 @@ export interface Activity {
   outputs: Field[];
   timeout: string;
   retries: number;
+  backoff?: number;
   notes: string;
 }
 
@@ -100,6 +101,7 @@ export function readActivities(answer: JsonObject): Activities {
           outputs: fieldsOf(entry.outputs),
           timeout: textOr(limits.defaultTimeout),
           retries: typeof limits.recommendedRetries === "number" ? limits.recommendedRetries : 1,
+          ...(typeof limits.retryBackoff === "number" ? { backoff: limits.retryBackoff } : {}),
           notes: textOr(limits.notes),
         };
       }),

@@ -42,3 +42,11 @@ export function connectOnError(canvas: Canvas, source: string, target: string): 
   const key = drawn.edges.at(-1)?.key;
   return key === undefined ? canvas : setErrors(drawn, key, [ANY_ERROR]);
 }
+
+// Lets an edge lead to another node.
+export function retarget(canvas: Canvas, key: string, target: string): Canvas {
+  const edges = canvas.edges.map((edge) =>
+    edge.key === key ? { ...edge, target, raw: { ...edge.raw, target } } : edge,
+  );
+  return { ...canvas, edges };
+}

@@ -6,6 +6,7 @@ import { isReference } from "./jsonText";
 
 export type Control = "choice" | "number" | "text" | "list" | "rows" | "any" | "json";
 
+const LONG = 1_000;
 export const MOST_ROWS = 200; // of a list or table; a longer one is edited as JSON
 
 // The control for a field that holds this value; a value that the control cannot show is JSON.
@@ -51,7 +52,9 @@ export function spokenLimits(field: Field): string {
   if (exclusiveMinimum !== undefined) said.push(`more than ${exclusiveMinimum}`);
   if (exclusiveMaximum !== undefined) said.push(`less than ${exclusiveMaximum}`);
   if (multipleOf !== undefined) said.push(`in steps of ${multipleOf}`);
-  said.push(between(field.minLength === 1 ? undefined : field.minLength, field.maxLength, "characters"));
+  // A bound that people do not come near is told when it is passed.
+  const longest = (field.maxLength ?? 0) >= LONG ? undefined : field.maxLength;
+  said.push(between(field.minLength === 1 ? undefined : field.minLength, longest, "characters"));
   said.push(between(field.minItems, field.maxItems, "elements"));
   said.push(between(field.minProperties, field.maxProperties, "keys"));
   if (pattern !== undefined) said.push(`as ${pattern}`);

@@ -6,6 +6,7 @@ export function TextRow({
   value,
   placeholder = "",
   about = "",
+  fault = "",
   disabled,
   onChange,
 }: {
@@ -13,11 +14,12 @@ export function TextRow({
   value: string;
   placeholder?: string;
   about?: string;
+  fault?: string; // what is wrong with it
   disabled: boolean;
   onChange: (text: string) => void;
 }): ReactElement {
   return (
-    <label className="field">
+    <label className={`field${fault ? " wrong" : ""}`}>
       {label}
       <input
         dir="auto"
@@ -26,8 +28,10 @@ export function TextRow({
         disabled={disabled}
         spellCheck={false}
         autoComplete="off"
+        aria-invalid={fault !== "" || undefined}
         onChange={(event) => onChange(event.target.value)}
       />
+      {fault && <strong className="problem-text">{fault}</strong>}
       {about && <span className="about">{about}</span>}
     </label>
   );

@@ -2,7 +2,7 @@
 import { type ReactElement, useId, useState } from "react";
 import type { Field, Readable } from "../model/activities";
 import { controlFor, spokenLimits, violation } from "../model/fields";
-import { isReference, textOf } from "../model/jsonText";
+import { isReference } from "../model/jsonText";
 import { HANDLE } from "../server/secrets";
 import { Icon } from "./icons";
 import { type ControlProps, defaultOf } from "./panel/control";
@@ -124,20 +124,20 @@ export function FieldRow({
       {picking === "secret" && <SecretPicker onPick={take} onClose={() => setPicking("")} />}
       <p id={described} className="about">
         {(problem || fault) && <strong className="problem-text">{problem || fault} </strong>}
-        <About field={field} />
+        <About field={field} isChoice={kind === "choice"} />
       </p>
     </div>
   );
 }
 
-function About({ field }: { field: Field }): ReactElement {
+function About({ field, isChoice }: { field: Field; isChoice: boolean }): ReactElement {
   const limits = spokenLimits(field);
   const isOpenSecret = field.secrets === "value" && !/handle|secret/i.test(field.description);
   return (
     <>
       {field.description && `${field.description}.`.replace(/\.\.$/, ".")}
       {limits && <span className="limits"> {limits.charAt(0).toUpperCase() + limits.slice(1)}.</span>}
-      {field.default !== undefined && field.default !== "" && <span> Default: {textOf(field.default)}.</span>}
+      {!isChoice && defaultOf(field) !== "" && <span> Default: {defaultOf(field)}.</span>}
       {isOpenSecret && " A secret is kept encrypted when this is saved."}
       {field.examples.length > 0 && (
         <span className="quiet">

@@ -11,6 +11,7 @@ import { FieldRow } from "../values";
 import { Inputs } from "./Inputs";
 import { Limits } from "./Limits";
 import { Marks } from "./Marks";
+import { WorkflowLimits } from "./WorkflowLimits";
 
 export function NodeForm({ node }: { node: CanvasNode }): ReactElement {
   const mayEdit = useEditor((state) => state.mayEdit);
@@ -89,7 +90,8 @@ export function NodeForm({ node }: { node: CanvasNode }): ReactElement {
           ))}
         </section>
       )}
-      {kind === "activity" && !stateTypeOf(node) && <Limits node={node} disabled={!mayEdit} />}
+      {kind === "start" && <WorkflowLimits start={node} disabled={!mayEdit} />}
+      {kind === "activity" && stateTypeOf(node) !== "Wait" && <Limits node={node} disabled={!mayEdit} />}
       {activity && activity.outputs.length > 0 && (
         <section>
           <h3>Gives</h3>

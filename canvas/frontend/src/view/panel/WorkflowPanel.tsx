@@ -1,13 +1,16 @@
 // What is said of the workflow itself, shown while nothing is chosen.
 import type { ReactElement } from "react";
+import { kindOf } from "../../model/document";
 import { change, editor, useEditor } from "../../store";
 import { counted, TextRow } from "../TextRow";
+import { WorkflowLimits } from "./WorkflowLimits";
 
 export function WorkflowPanel(): ReactElement {
   const canvas = useEditor((state) => state.history.present);
   const mayEdit = useEditor((state) => state.mayEdit);
   const set = (key: "name" | "description" | "status", text: string) =>
     change((now) => ({ ...now, [key]: text }), `workflow ${key}`);
+  const start = canvas.nodes.find((node) => kindOf(node) === "start");
   const count = canvas.odd.nodes.length + canvas.odd.edges.length;
   return (
     <>
@@ -45,6 +48,7 @@ export function WorkflowPanel(): ReactElement {
               <option value="archived">archived: no longer starts</option>
             </select>
           </label>
+          {start && <WorkflowLimits start={start} disabled={!mayEdit} />}
           {!mayEdit && <p className="about">You may look at this canvas. Changing it needs the role editor.</p>}
           {mayEdit && editor.getState().workflow && (
             <p className="about">Choose a node or a connection to change it. Press ? for all keys.</p>
