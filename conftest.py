@@ -1,4 +1,4 @@
-"""The database of a test run: the embedded PostgreSQL of the run's home, or the server of DATABASE_URL.
+"""The database of a test run: the embedded PostgreSQL of the run's home, or the server of DATABASE_URL; its order.
 
 It refuses to leave anything behind: a server that the run started is stopped, a throwaway home is deleted.
 """
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from xdist.remote import Producer
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
 from poimen_site.settings_test import THROWAWAY_HOMES
+from poimen_site.tests.distribution import GroupScheduling, longest_first
 
 HOME = Path(os.environ["POIMEN_HOME"])
 EMBEDDED = not os.environ.get("DATABASE_URL")
@@ -37,6 +39,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         _delete(HOME)
     elif not config.stash[_RAN_BEFORE]:
         EmbeddedPostgres(HOME).stop()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    return GroupScheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    longest_first(items)
 
 
 _RAN_BEFORE = pytest.StashKey[bool]()
