@@ -216,7 +216,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
   return (
     <ReactFlow
       nodes={drawnNodes}
-      edges={edgesWithWays}
+      edges={shownEdges}
       nodeTypes={NODE_TYPES}
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}
