@@ -5,10 +5,11 @@ import { useEditor } from "../../store";
 import { EdgeForm } from "../EdgeForm";
 import { Marks } from "./Marks";
 import { RawEdge } from "./Raw";
+import { RelationHistory } from "./RelationHistory";
 import { Tab } from "./Tab";
 
 export function EdgePanel({ edge }: { edge: CanvasEdge }): ReactElement {
-  const [tab, setTab] = useState<"form" | "json">("form");
+  const [tab, setTab] = useState<"form" | "json" | "history">("form");
   const marks = useEditor((state) => state.edgeMarks.get(edge.key)) ?? [];
   const canvas = useEditor((state) => state.history.present);
   const named = (key: string) => {
@@ -30,9 +31,12 @@ export function EdgePanel({ edge }: { edge: CanvasEdge }): ReactElement {
       <div className="tabs" role="tablist">
         <Tab name="form" now={tab} set={setTab} text="Settings" />
         <Tab name="json" now={tab} set={setTab} text="JSON" />
+        <Tab name="history" now={tab} set={setTab} text="History" />
       </div>
       <div className="scroll" role="tabpanel">
-        {tab === "json" ? (
+        {tab === "history" ? (
+          <RelationHistory edge={edge} />
+        ) : tab === "json" ? (
           <RawEdge edge={edge} />
         ) : (
           <div className="form">
