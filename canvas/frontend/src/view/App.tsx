@@ -19,6 +19,7 @@ import { bind, useKeyboard } from "../behaviours/keyboard";
 import { arrange } from "../behaviours/layout";
 import { useNoticing } from "../behaviours/noticing";
 import { open } from "../behaviours/opening";
+import { useRegions } from "../behaviours/regions";
 import { save } from "../behaviours/saving";
 import { toggleSuggestions } from "../behaviours/suggesting";
 import { watch } from "../behaviours/watching";
@@ -154,6 +155,7 @@ function Workbench(): ReactElement {
     [fit],
   );
   useKeyboard(deeds);
+  useRegions();
   useEffect(() => bind("h", openHistory), []);
   useEffect(() => bind("s", toggleSuggestions), []);
 
