@@ -1,9 +1,10 @@
 // What a person does to the run that is watched: pause, resume, cancel, run again, decide. The server has the last word;
 // what it refuses is told as it says it.
 import { textOr } from "../model/json";
-import { runStore } from "../run";
+import { isOver, type Run, rights, runStore } from "../run";
 import { request } from "../server/requests";
-import { say } from "../store";
+import { say, show } from "../store";
+import { addDeeds } from "./menu";
 import { askAgain, watch } from "./watching";
 
 type Deed = "pause" | "resume" | "cancel";
@@ -37,6 +38,40 @@ export async function runAgain(fromState = ""): Promise<boolean> {
     say(fromState ? `Running again from ${fromState}.` : "Running again.");
   });
 }
+
+// Why no new run can begin at this node, "" when one can. The engine begins at the top of a workflow, not in a branch.
+export function whyNotFrom(run: Run, node: string): string {
+  if (!rights.mayOperate) return "Running again needs the role operator.";
+  if (!isOver(run.status)) return "The run has not ended yet.";
+  for (const one of run.attempts.values()) {
+    if (one.state === node) return one.place === "" ? "" : "It is in a branch, where no run can begin.";
+  }
+  return "It did not run.";
+}
+
+// Chooses the node and opens what it did in the run.
+export function showRun(node: string): void {
+  show(node);
+  runStore.setState({ tab: { node, at: Date.now() } });
+}
+
+addDeeds("watch", (spot) => {
+  const run = runStore.getState();
+  const [node = ""] = spot.nodes;
+  if (spot.kind !== "node" || !run.items.has(node)) return [];
+  const why = whyNotFrom(run, node);
+  return [
+    { id: "show-run", label: "What it did in the run", section: "run", run: () => showRun(node) },
+    {
+      id: "rerun-from",
+      label: "Run again from here",
+      section: "run",
+      icon: "again",
+      ...(why ? { isDisabled: true, why } : {}),
+      run: () => void runAgain(node),
+    },
+  ];
+});
 
 export async function vote(gate: string, isApproval: boolean, reason: string): Promise<void> {
   const path = `/approvals/${encodeURIComponent(gate)}/${isApproval ? "approve" : "reject"}`;

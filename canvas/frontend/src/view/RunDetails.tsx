@@ -1,7 +1,7 @@
 // What a node did in the run that is watched: what it waits for, its items with a filter, and of one of them every
 // attempt with input, output and error, and its child run.
 import { type ReactElement, useEffect, useMemo, useState } from "react";
-import { runAgain } from "../behaviours/steering";
+import { runAgain, whyNotFrom } from "../behaviours/steering";
 import { type Json, type JsonObject, objectOr, textOr } from "../model/json";
 import { type Item, isOpen, isUnwell, listOf } from "../model/run";
 import { isOver, rights, useRun } from "../run";
@@ -178,7 +178,7 @@ function Attempt({ attempt }: { attempt: JsonObject }): ReactElement {
 
 export function Value({ name, value }: { name: string; value: Json | undefined }): ReactElement {
   const text = useMemo(() => JSON.stringify(value ?? null, null, 2), [value]);
-  const href = textOr(objectOr(value)["href"]);
+  const href = textOr(objectOr(value).href);
   return (
     <details>
       <summary>{name}</summary>
@@ -196,22 +196,13 @@ export function Value({ name, value }: { name: string; value: Json | undefined }
   );
 }
 
-// A new run from here, once this one is over. The engine starts again at the top of a workflow, not within a branch.
+// A new run from here, once this one is over.
 function RunFrom({ node, items }: { node: string; items: Item[] }): ReactElement | null {
   const status = useRun((run) => run.status);
-  const isAtTop = useRun((run) => {
-    for (const one of run.attempts.values()) if (one.state === node) return one.place === "";
-    return false;
-  });
+  const why = useRun((run) => whyNotFrom(run, node));
   const [isBusy, setBusy] = useState(false);
   if (!rights.mayOperate || !isOver(status) || !items.length) return null;
-  if (!isAtTop) {
-    return (
-      <p className="about">
-        It is in a branch, where no run can begin. Run again runs all of it; results that are kept are not made anew.
-      </p>
-    );
-  }
+  if (why) return <p className="about">{why} Run again runs all of it; results that are kept are not made anew.</p>;
   return (
     <div>
       <button

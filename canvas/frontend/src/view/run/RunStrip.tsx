@@ -1,10 +1,10 @@
 // The run that is watched in one line: how it stands and is connected, and what may be done to it.
 import { type ReactElement, useState } from "react";
-import { runAgain, steer } from "../../behaviours/steering";
+import { runAgain, showRun, steer } from "../../behaviours/steering";
 import { forgetRun } from "../../behaviours/watching";
 import { isOpen } from "../../model/run";
-import { isOver, rights, runStore, useRun } from "../../run";
-import { show, useEditor } from "../../store";
+import { isOver, rights, useRun } from "../../run";
+import { useEditor } from "../../store";
 import { Icon } from "../icons";
 import "./run.css";
 
@@ -86,12 +86,6 @@ export function RunStrip({ isOwnPage = false }: { isOwnPage?: boolean }): ReactE
       )}
     </section>
   );
-}
-
-// Chooses the node and opens what it does in the run.
-export function showRun(node: string): void {
-  show(node);
-  runStore.setState({ tab: { node, at: Date.now() } });
 }
 
 function Counts(): ReactElement | null {

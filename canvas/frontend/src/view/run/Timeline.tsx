@@ -1,5 +1,6 @@
 // The timeline of the run: rows of bars with a scale above, zoomed and moved by mouse and keyboard, live.
 import { type KeyboardEvent, type PointerEvent, type ReactElement, useEffect, useMemo, useRef, useState } from "react";
+import { showRun } from "../../behaviours/steering";
 import { labelOf } from "../../model/document";
 import { isOpen } from "../../model/run";
 import { moved, type Row, rowsOf, type Span, spanOf, ticks, zoomed } from "../../model/timeline";
@@ -7,7 +8,6 @@ import { useRun } from "../../run";
 import { useEditor } from "../../store";
 import { Icon } from "../icons";
 import { spoken, toneOf } from "../RunBadge";
-import { showRun } from "./RunStrip";
 import { useRows } from "./rows";
 
 const HEIGHT = 26;
