@@ -146,18 +146,26 @@ export function useDrafting(): void {
     }
     async function send(): Promise<void> {
       window.clearTimeout(remoteTimer);
-      if (!(await keepThere())) remoteTimer = window.setTimeout(send, AGAIN);
+      if (!(await keepThere())) sendIn(AGAIN);
+    }
+    function sendIn(milliseconds: number): void {
+      window.clearTimeout(remoteTimer);
+      remoteTimer = window.setTimeout(send, milliseconds);
+    }
+    // What was typed is whole once its field is left.
+    function leave(event: FocusEvent): void {
+      const state = editor.getState();
+      if (isTyping(event.target as Element) && state.remote === "waiting" && isDirty(state)) sendIn(REMOTE_DELAY);
     }
     function notice(state: Editor, before: Editor): void {
       if (!state.mayEdit || (state.history.present === before.history.present && state.saved === before.saved)) return;
       window.clearTimeout(timer);
       timer = window.setTimeout(keep, DELAY);
-      window.clearTimeout(remoteTimer);
-      const wait = !isDirty(state) ? 0 : isTyping(document.activeElement) ? TYPING_DELAY : REMOTE_DELAY;
-      remoteTimer = window.setTimeout(send, wait);
+      sendIn(!isDirty(state) ? 0 : isTyping(document.activeElement) ? TYPING_DELAY : REMOTE_DELAY);
       // What is kept is older than what is shown.
       if (state.draft === "kept") editor.setState({ draft: "none" });
-      if (state.remote === "kept" || state.remote === "refused") editor.setState({ remote: "waiting" });
+      const isOld = ["none", "kept", "refused"].includes(state.remote);
+      if (isOld && isDirty(state)) editor.setState({ remote: "waiting" });
       // Saved: what the other tab drew is its own, and the next draft from here meets it anew.
       if (state.remote === "elsewhere" && !isDirty(state)) {
         goOnFrom("", null);
@@ -181,6 +189,7 @@ export function useDrafting(): void {
     addEventListener("pagehide", flush);
     addEventListener("visibilitychange", flush);
     addEventListener("online", send);
+    addEventListener("focusout", leave);
     addEventListener("beforeunload", ask);
     return () => {
       stop();
@@ -189,6 +198,7 @@ export function useDrafting(): void {
       removeEventListener("pagehide", flush);
       removeEventListener("visibilitychange", flush);
       removeEventListener("online", send);
+      removeEventListener("focusout", leave);
       removeEventListener("beforeunload", ask);
     };
   }, []);
