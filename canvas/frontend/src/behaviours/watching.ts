@@ -21,6 +21,7 @@ const MOST = 20_000; // attempts
 const OVERLAP = 64; // attempts that are asked for again: transactions end in another order than they begin
 const RETRY = [500, 1000, 2000, 5000, 10000]; // ms
 const GATHER = 250; // ms between two questions about states
+const AGAIN = 2000; // ms until a question that was not answered is asked once more
 const DRAW = 100; // ms between two drawings of lines
 const APPROVAL = "approval:";
 
@@ -98,11 +99,30 @@ class Watcher {
       if (!this.isSettled()) runStore.setState({ connection: "lost" });
       const wait = RETRY[Math.min(this.failures, RETRY.length - 1)] ?? 1000;
       this.failures += 1;
-      window.setTimeout(() => {
+      window.setTimeout(async () => {
         void this.ask(); // tells what is wrong, and how it goes on while there is no socket
-        this.connect();
+        if (this.failures > 1) await this.catchUp().catch(() => undefined); // the next try may be answered
+        if (!this.isComplete) this.connect();
       }, wait);
     };
+  }
+
+  // The lines since the last one, for where no socket is let through.
+  private async catchUp(): Promise<void> {
+    const path = `/executions/${encodeURIComponent(this.execution)}/logs`;
+    for (let hasMore = true; hasMore && !this.isStopped; ) {
+      const query = new URLSearchParams({
+        level: "info",
+        limit: "1000",
+        ...(this.cursor ? { after: this.cursor } : {}),
+      });
+      const page = await request("GET", `${path}?${query}`);
+      const logs = listOf(page.logs);
+      this.read(logs.map((line) => ({ ...line, type: "log" })));
+      if (textOr(page.next)) this.cursor = textOr(page.next);
+      hasMore = page.more === true && logs.length > 0;
+      if (page.more !== true && isOver(runStore.getState().status)) this.isComplete = true;
+    }
   }
 
   private isSettled(): boolean {
@@ -139,9 +159,12 @@ class Watcher {
       return;
     }
     this.isAsking = true;
+    let wait = GATHER;
     try {
       await this.askOnce();
     } catch (error) {
+      wait = AGAIN;
+      this.isWanted = true;
       const isFinal = error instanceof Refused && [401, 403, 404].includes(error.status);
       if (isFinal) {
         runStore.setState({ connection: "refused", message: error.message });
@@ -154,7 +177,7 @@ class Watcher {
         this.isWanted = false;
         void this.ask();
       }
-    }, GATHER);
+    }, wait);
   }
 
   private async askOnce(): Promise<void> {
