@@ -183,13 +183,13 @@ def _ends(drawn: Drawn, ways: Ways) -> list[Proposal]:
     found: list[Proposal] = []
     if drawn.start is not None:
         found += [
-            Proposal(drawn.start.id, node.id, "dependency", f"The run starts with {node.label}"[:500],
+            Proposal(drawn.start.id, node.id, "dependency", "",
                      {"verb": "starts", "connection_type": "direct-map", "semantic_match": "Nothing comes before it"})
             for node in chosen if not ways.has_way_in(node.id)
         ]  # fmt: skip
     if drawn.end is not None:
         found += [
-            Proposal(node.id, drawn.end.id, "dependency", f"The run ends with {node.label}"[:500],
+            Proposal(node.id, drawn.end.id, "dependency", "",
                      {"verb": "ends", "connection_type": "direct-map", "semantic_match": "Nothing comes after it"})
             for node in chosen if not ways.has_way_out(node.id)
         ]  # fmt: skip
@@ -210,12 +210,13 @@ def _suggestion(
         wording["connection_type"] = "requires-transformer"
         wording.setdefault("transformer_needed", proposed_transformation(gives, takes)[:MOST_TEXT])
     for key, activity in (("source_output", gives), ("target_input", takes)):
-        if not wording.get(key) and activity is not None:
+        if not wording.get(key) and activity is not None and gives is not None and takes is not None:
             fields = activity.outputs if key == "source_output" else activity.inputs
             wording[key] = ", ".join(list(fields)[:8])
     wording["confidence"] = round(confidence, 3)
     names = [drawn.nodes[end].label for end in (one.source, one.target)]
-    label = one.label or f"{names[0]} {wording['verb']} → {names[1]}"
+    # What an edge at an end means is seen from where it stands.
+    label = one.label or (f"{names[0]} {wording['verb']} → {names[1]}" if _is_inner(drawn, edge) else "")
     return Suggestion(edge.id, one.source, one.target, edge.relation_type, label[:MAX_RELATION_LABEL_LENGTH], wording)
 
 

@@ -81,9 +81,10 @@ def schedule_page(request: HttpRequest, visitor: Visitor, schedule_id: str) -> H
 
 @page
 def new_schedule(request: HttpRequest, visitor: Visitor) -> HttpResponseBase:
-    """Draw the empty form; ``workflow`` in the address chooses one."""
+    """Draw the empty form; ``workflow`` in the address chooses one, ``schedule`` and ``timezone`` say when."""
     chosen = request.GET.get("workflow", "")
-    start = {"cron": "30 7 * * MON-FRI", "zone": "UTC", "overlap": Overlap.SKIP.value, "priority": 0}
+    cron, zone = (request.GET.get(key, "").strip()[:128] for key in ("schedule", "timezone"))
+    start = {"cron": cron or "30 7 * * MON-FRI", "zone": zone or "UTC", "overlap": Overlap.SKIP.value, "priority": 0}
     return _form(request, visitor, start, workflow=chosen)
 
 

@@ -30,6 +30,7 @@ import { Refused } from "../server/requests";
 import { canvasNow, editor, say, useEditor } from "../store";
 import { useSuggesting } from "../suggestions";
 import { closeLook, openHistory, useLook } from "../versions";
+import { FirstSentence } from "./describe/FirstSentence";
 import { Finder } from "./Finder";
 import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
 import { Palette } from "./Palette";
@@ -44,6 +45,7 @@ const Conflict = lazy(() => import("./versions/Conflict"));
 const History = lazy(() => import("./versions/History"));
 const Pair = lazy(() => import("./versions/Pair"));
 const RunDialog = lazy(() => import("./run/RunDialog"));
+const Describe = lazy(() => import("./describe/Describe"));
 const Suggestions = lazy(() => import("./suggest/Suggestions"));
 const RunDock = lazy(() => import("./run/RunDock"));
 
@@ -122,6 +124,7 @@ function Workbench(): ReactElement {
   const saving = useEditor((state) => state.saving);
   const isWatched = useRun((run) => run.execution !== "");
   const isSuggesting = useSuggesting((state) => state.state !== "closed");
+  const [sentence, setSentence] = useState<string | null>(null); // that the dialog begins with
   const [isDeferred, setDeferred] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const [isListed, setListed] = useState(false);
@@ -151,6 +154,7 @@ function Workbench(): ReactElement {
       run: () => editor.getState().mayRun && setRunning(true),
       problems: () => setListed((listed) => !listed),
       conflict: () => setDeferred(false),
+      describe: () => editor.getState().mayEdit && setSentence(""),
     }),
     [fit],
   );
@@ -158,6 +162,7 @@ function Workbench(): ReactElement {
   useRegions();
   useEffect(() => bind("h", openHistory), []);
   useEffect(() => bind("s", toggleSuggestions), []);
+  useEffect(() => bind("e", deeds.describe), [deeds]);
 
   // Beside what is chosen and connected to it; else in the middle of what is seen.
   const pick = useCallback(
@@ -209,6 +214,7 @@ function Workbench(): ReactElement {
                 ? "Choose a first step on the left, or drag one here. Pull from its right side to what comes next."
                 : "Editors can draw here."}
             </p>
+            {mayEdit && <FirstSentence onSay={setSentence} />}
             {mayEdit && (
               <button
                 type="button"
@@ -224,6 +230,18 @@ function Workbench(): ReactElement {
         {isFinding && <Finder onClose={() => setFinding(false)} />}
         {isListed && <Problems onClose={() => setListed(false)} />}
         <Suspense>{mayEdit && isSuggesting && <Suggestions />}</Suspense>
+        <Suspense>
+          {mayEdit && sentence !== null && (
+            <Describe
+              first={sentence}
+              onClose={() => setSentence(null)}
+              onPut={() => {
+                setSentence(null);
+                requestAnimationFrame(fit);
+              }}
+            />
+          )}
+        </Suspense>
       </div>
       <Panel />
       <Picker />

@@ -13,6 +13,7 @@ interface Deeds {
   run: () => void;
   problems: () => void;
   conflict: () => void;
+  describe: () => void;
 }
 
 export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
@@ -41,6 +42,7 @@ export function Toolbar({ deeds }: { deeds: Deeds }): ReactElement {
             <Tool icon="redo" title="Redo (Ctrl Shift Z)" disabled={!canRedo} onClick={makeAgain} />
             <Tool icon="arrange" title="Arrange (l)" onClick={deeds.arrange} />
             <SuggestButton />
+            <Tool icon="edit" title="Describe it in a sentence (e)" onClick={deeds.describe} />
           </>
         )}
         <Tool icon="history" title="History (h)" onClick={openHistory} />

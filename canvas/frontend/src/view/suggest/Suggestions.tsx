@@ -10,6 +10,9 @@ import { useSuggesting } from "../../suggestions";
 import { Icon } from "../icons";
 import "./suggest.css";
 
+// The list lies over the right of the canvas.
+const BESIDE = { top: "80px", bottom: "80px", left: "60px", right: "420px" } as const;
+
 export default function Suggestions(): ReactElement {
   const canvas = useEditor((state) => state.history.present);
   const suggesting = useSuggesting((state) => state);
@@ -28,7 +31,7 @@ export default function Suggestions(): ReactElement {
     if (!source || !target) return;
     const there = [source, target].filter((id) => flow.getNode(id));
     if (there.length)
-      void flow.fitView({ nodes: there.map((id) => ({ id })), padding: 0.6, maxZoom: 1, duration: 250 });
+      void flow.fitView({ nodes: there.map((id) => ({ id })), padding: BESIDE, maxZoom: 1, duration: 250 });
   }, [source, target, flow]);
 
   function press(event: KeyboardEvent): void {

@@ -35,7 +35,7 @@ function withSuggestions(canvas: Canvas, drawn: Edge[], entries: Entry[], at: st
         source: within.get(one.source) ?? one.source,
         target: within.get(one.target) ?? one.target,
         className: `suggested${one.id === at ? " looked-at" : ""}${one.warning ? " doubtful" : ""}`,
-        label: one.id === at ? `${one.label.slice(0, 60)} · ${sure}` : sure,
+        label: sure,
         selectable: false,
         focusable: false,
         deletable: false,
