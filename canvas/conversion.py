@@ -80,6 +80,8 @@ def _linked(states: list[dict[str, Any]], canvas: Canvas) -> list[dict[str, Any]
     following = [{"next": after["name"]} for after in states[1:]]
     linked = [state | way for state, way in zip(states, [*following, {"end": True}], strict=True)]
     last = linked[-1]
+    if last["type"] == "Fail":
+        del last["end"]  # it ends by what it is
     taken = [edge for edge in canvas.edges if edge.on_error and edge.source == last["name"]]
     if taken:
         caught = _free(f"{last['name'][:_LONGEST_STEM]}-caught", {node.id for node in canvas.nodes})

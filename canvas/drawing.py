@@ -4,9 +4,10 @@ Owns where nodes stand. What a canvas cannot show is left out and named, never d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from canvas.failure_paths import FailurePaths
 from canvas.models import RelationType
 from canvas.nodes import DOCUMENT_KEYS, STATE_TYPES
 from canvas.unfolding import Unfolded, unfold
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 COLUMN, ROW = 260, 140
-_ENDS = ("Succeed", "Fail")
+_FAILING = ("Task", "WaitForSignal", "Workflow")  # whose failures a canvas may lead on from
+_ENDS = ("Succeed",)
 
 
 @dataclass(slots=True)
@@ -33,17 +35,19 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way on from a state: to another, or to the end (None), under a condition or always."""
+    """One way on from a state: to another, or to the end (None), under a condition, on errors of it, or always."""
 
     target: str | None
     condition: str = ""
+    on_error: tuple[str, ...] = ()
 
 
 def draw_spec(document: Mapping[str, Any]) -> Drawing:
     """Return the canvas of a valid spec: a start with its inputs, one node per state that works or waits, an end.
 
-    A Choice becomes conditional edges, and the Parallel that a canvas was saved as becomes that canvas. Failure paths
-    (``catch``), loops and states that a canvas does not know are left out. Never raises for a document that is valid.
+    A Choice becomes conditional edges, a catch an edge that is taken on errors, and the Parallel that a canvas was
+    saved as becomes that canvas. Loops and states that a canvas does not know are left out. Never raises for a document
+    that is valid.
     """
     drawing = Drawing()
     unfolded = unfold(document, STATE_TYPES)
@@ -52,8 +56,6 @@ def draw_spec(document: Mapping[str, Any]) -> Drawing:
     states = {state["name"]: state for state in document["states"]}
     order = list(states)
     drawn = [name for name in order if states[name]["type"] in STATE_TYPES]
-    if any("catch" in state for state in states.values()):
-        drawing.left_out.append("What happens after a failure (catch) is in the spec, and not in the drawing.")
     first = document.get("startAt", order[0])
     ways: dict[str | None, list[_Way]] = {None: _ways_from(first, states, drawn, drawing)}
     reached, waiting = set[str](), [way.target for way in ways[None] if way.target]
@@ -63,9 +65,37 @@ def draw_spec(document: Mapping[str, Any]) -> Drawing:
             continue
         reached.add(name)
         ways[name] = _ways_from(_next_of(states[name], states, order), states, drawn, drawing)
+        ways[name] += _ways_on_errors(states[name], states, drawn, drawing)
         waiting += [way.target for way in ways[name] if way.target]
     shown = [name for name in drawn if name in reached]
-    return _laid_out(document, states, shown, ways, drawing)
+    paths = FailurePaths(states)
+    told = {name: paths.told(state) for name, state in states.items()}
+    for name in shown:
+        if paths.unread({key: value for key, value in told[name].items() if key != "catch"}):
+            _leave_out(
+                f"What {name} reads of the failure before it is kept in a variable, which a canvas has not.", drawing
+            )
+    return _laid_out(document, told, shown, ways, drawing)
+
+
+def _ways_on_errors(
+    state: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]], drawn: list[str], drawing: Drawing
+) -> list[_Way]:
+    """Return where the catches of ``state`` lead; to several places by a decision cannot be drawn."""
+    ways: list[_Way] = []
+    for rule in state.get("catch", ()):
+        names = tuple(rule.get("errors", ("*",)))
+        following = _ways_from(rule["next"], states, drawn, drawing)
+        if len(following) != 1 or following[0].condition:
+            _leave_out(f"What decides after a failure of {state['name']} cannot be drawn.", drawing)
+        elif state["type"] not in _FAILING:
+            _leave_out(f"What happens after a failure of {state['name']} cannot be drawn.", drawing)
+        elif any(way.target == following[0].target for way in ways):
+            same = next(way for way in ways if way.target == following[0].target)
+            ways[ways.index(same)] = replace(same, on_error=(*same.on_error, *names))
+        else:
+            ways.append(replace(following[0], on_error=names))
+    return ways
 
 
 def _draw_unfolded(document: Mapping[str, Any], unfolded: Unfolded, drawing: Drawing) -> Drawing:
@@ -93,7 +123,7 @@ def _laid_out(
         *(_node(states[name], places) for name in shown),
         {"id": end, "type": "end", "position": places[end], "data": {"label": "End"}},
     ]
-    drawing.edges = [_edge(source, target, data["condition"]) for source, target, data in graph.edges(data=True)]
+    drawing.edges = [_edge(source, target, data["way"]) for source, target, data in graph.edges(data=True)]
     return drawing
 
 
@@ -171,7 +201,9 @@ def _graph(ways: Mapping[str | None, list[_Way]], start: str, end: str, drawing:
             if graph.has_node(target) and nx.has_path(graph, target, source):
                 _leave_out(f"The way back from {source} to {target} cannot be drawn.", drawing)
             elif not graph.has_edge(source, target):
-                graph.add_edge(source, target, condition=way.condition)
+                graph.add_edge(source, target, way=way)
+            elif way.on_error:
+                _leave_out(f"That {source} leads to {target} after a failure as well cannot be drawn.", drawing)
     graph.add_node(end)
     return graph
 
@@ -211,10 +243,12 @@ def _node(state: Mapping[str, Any], places: Mapping[str, dict[str, int]]) -> dic
     return {"id": name, "type": "activity", "position": places[name], "data": data}
 
 
-def _edge(source: str, target: str, condition: str) -> dict[str, Any]:
+def _edge(source: str, target: str, way: _Way) -> dict[str, Any]:
     edge: dict[str, Any] = {"id": f"{source}-{target}", "source": source, "target": target}
-    if condition:
-        edge["data"] = {"relation_type": str(RelationType.CONDITIONAL), "condition": f"{{% {condition} %}}"}
+    if way.on_error:
+        edge["data"] = {"relation_type": str(RelationType.CONDITIONAL), "on_error": list(way.on_error)}
+    elif way.condition:
+        edge["data"] = {"relation_type": str(RelationType.CONDITIONAL), "condition": f"{{% {way.condition} %}}"}
     return edge
 
 

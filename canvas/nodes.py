@@ -15,9 +15,9 @@ from canvas.problems import Findings
 from workflows.spec import limits
 
 Kind = Literal["activity", "start", "end", "note", "group"]
-StateType = Literal["Task", "Wait", "WaitForSignal", "Workflow"]
+StateType = Literal["Task", "Wait", "WaitForSignal", "Workflow", "Fail"]
 
-STATE_TYPES: tuple[StateType, ...] = ("Task", "Wait", "WaitForSignal", "Workflow")
+STATE_TYPES: tuple[StateType, ...] = ("Task", "Wait", "WaitForSignal", "Workflow", "Fail")
 RESERVED_IDS = ("workflow", "vars", "item", "index", "result", "error")
 MAX_LABEL_LENGTH = 255
 # Nodes that only people read: a text, and a frame around others. They run nothing and are in no spec.

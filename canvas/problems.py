@@ -43,6 +43,7 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "duplicate-edge": ("error", "Two edges between the same nodes in the same direction"),
     "edge-into-start": ("error", "An edge into a start node"),
     "edge-out-of-end": ("error", "An edge out of an end node"),
+    "edge-out-of-fail": ("error", "An edge from a Fail, which ends the run, to a node that runs"),
     "cycle": ("error", "Edges that go in a circle; nodeIds lists its nodes"),
     "isolated-node": ("unfinished", "A node without edges"),
     "several-parts": ("unfinished", "Parts of the canvas that are not connected"),

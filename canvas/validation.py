@@ -164,6 +164,13 @@ def _check_edges(
             findings.report("edge-into-start", f"{edge.called} leads into a start node", edge_id=edge.id)
         elif source.kind == "end":
             findings.report("edge-out-of-end", f"{edge.called} leaves an end node", edge_id=edge.id)
+        elif source.state_type == "Fail" and target.kind == "activity":
+            findings.report(
+                "edge-out-of-fail",
+                f"{edge.called} leaves {source.called}, which ends the run as failed: nothing comes after it",
+                edge_id=edge.id,
+                suggestion="remove the edge",
+            )
         elif known_pair != edge.id:
             findings.report(
                 "duplicate-edge",
@@ -186,7 +193,7 @@ def _check_edges(
 
 
 def _check_can_fail(edge: Edge, source: Node, legal: Mapping[str, Edge], findings: Findings) -> None:
-    if source.kind == "start" or source.state_type == "Wait":
+    if source.kind == "start" or source.state_type in ("Wait", "Fail"):
         findings.report(
             "error-of-what-cannot-fail",
             f"{edge.called} is taken on errors, but {source.called} does nothing that could fail",

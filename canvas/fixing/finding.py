@@ -28,6 +28,7 @@ FIXES: Final[Mapping[str, Callable[[Sent, Problem], Fix | None]]] = {
     "duplicate-edge": edges.remove_edge,
     "edge-into-start": edges.remove_edge,
     "edge-out-of-end": edges.remove_edge,
+    "edge-out-of-fail": edges.remove_edge,
     "redundant-start-edge": edges.remove_edge,
     "condition-on-redundant-edge": edges.remove_edge,
     "cycle": edges.break_cycle,

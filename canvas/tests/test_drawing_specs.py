@@ -7,8 +7,10 @@ import pytest
 from canvas.catalogue import current_catalogue
 from canvas.compilation import compile_canvas
 from canvas.drawing import Drawing, draw_spec
+from workflows.activities import testing  # noqa: F401 - registers FailActivity
 from workflows.activities.registry import registry
 from workflows.spec.validator import validate_spec
+from workflows.tests.pumping import Engine, output_of, runs_of
 
 ECHO = "EchoActivity"
 
@@ -117,6 +119,56 @@ def test_a_decision_that_ends_is_an_edge_that_is_not_taken() -> None:
     compiled(drawing)
 
 
+def failing(name: str, **more: Any) -> dict[str, Any]:
+    told = {"message": f"no {name}", "name": "ActivityError"}
+    catch = [{"errors": ["*"], "next": "Tell", "resultPath": "failure"}]
+    return {"name": name, "type": "Task", "resource": "FailActivity", "parameters": told, "catch": catch, **more}
+
+
+def test_a_failure_path_is_drawn_and_runs_as_the_spec_did(engine: Engine) -> None:
+    engine.pump()
+    message = "${workflow.name} failed at ${vars.failure.state}: ${vars.failure.message}"
+    states = (
+        echo("A", catch=failing("x")["catch"], next="B"),
+        failing("B", next="C", retry={"maxAttempts": 1}),
+        echo("C", end=True),
+        {**echo("Tell", next="Failed"), "parameters": {"value": message}},
+        {"name": "Failed", "type": "Fail", "error": "StepFailed", "cause": "${vars.failure.message}"},
+    )
+    drawing = drawn(*states)
+    assert drawing.left_out == []
+    assert {(e["source"], e["target"]) for e in drawing.edges if "on_error" in e.get("data", {})} == {
+        ("A", "Tell"), ("B", "Tell")
+    }  # fmt: skip
+    said = []
+    for document in ({"name": "drawn", "states": list(states)}, compiled(drawing)):
+        ended = engine.run(document)
+        assert ended.status == "failed"
+        assert "no B" in str(ended.error)
+        said.append(output_of(ended.pk, "Tell"))
+        assert "C" not in {run.state for run in runs_of(ended.pk)}
+    assert said == [{"value": "drawn failed at B: no B"}] * 2
+
+
+def test_what_one_step_caught_is_read_as_its_error() -> None:
+    mend = {**echo("B", end=True), "parameters": {"value": "${vars.why.message} of ${vars.why.state}"}}
+    drawing = drawn(echo("A", catch=[{"errors": ["Timeout"], "next": "B", "resultPath": "why"}], end=True), mend)
+    assert drawing.nodes[2]["data"]["config"] == {"value": "${A.error.message} of A"}
+    assert compiled(drawing)["states"][0]["branches"][1]["when"] == (
+        '{% $exists(A.error) and A.error.name in ["Timeout"] %}'
+    )
+    mend["parameters"] = {"value": "{% vars.why.details %}"}
+    drawing = drawn(echo("A", catch=[{"next": "B", "resultPath": "why"}], end=True), mend)
+    assert drawing.left_out == ["What B reads of the failure before it is kept in a variable, which a canvas has not."]
+
+
+def test_nothing_comes_after_a_fail() -> None:
+    fail = {"id": "F", "type": "activity", "data": {"label": "F", "stateType": "Fail", "config": {"error": "No"}}}
+    nodes = [fail, {"id": "A", "type": "activity", "data": {"label": "A", "activity": ECHO, "config": {"value": 1}}}]
+    outcome = compile_canvas("x", nodes, [{"id": "e", "source": "F", "target": "A"}], current_catalogue())
+    assert [p.code for p in outcome.problems if p.severity == "error"] == ["edge-out-of-fail"]
+
+
 def test_waits_and_names_like_the_ends_are_drawn_too() -> None:
     drawing = drawn({"name": "start", "type": "Wait", "duration": "5s", "next": "end"}, echo("end", end=True))
     assert [node["id"] for node in drawing.nodes] == ["start-1", "start", "end", "end-1"]
@@ -127,7 +179,16 @@ def test_waits_and_names_like_the_ends_are_drawn_too() -> None:
 @pytest.mark.parametrize(
     "states, says",
     [
-        ([echo("A", catch=[{"next": "B"}], end=True), echo("B", end=True)], "after a failure"),
+        (
+            [
+                echo("A", catch=[{"next": "If"}], end=True),
+                {"name": "If", "type": "Choice", "choices": [{"when": "{% A.error.name = 'x' %}", "next": "B"}],
+                 "default": "C"},
+                echo("B", end=True),
+                echo("C", end=True),
+            ],
+            "What decides after a failure of A",
+        ),
         ([echo("A", next="M"), {"name": "M", "type": "Pass", "result": 1, "end": True}], "The Pass M cannot be drawn"),
         (
             [

@@ -108,8 +108,9 @@ def picture(drawing: Drawing) -> dict[str, Any]:
         path = (
             f"M{begin[0]} {begin[1]} C{begin[0] + 20} {begin[1] + bend} {end[0] - 20} {end[1] + bend} {end[0]} {end[1]}"
         )
-        condition = edge.get("data", {}).get("condition", "").removeprefix("{%").removesuffix("%}").strip()
-        lines.append(Line(path, condition))
+        data = edge.get("data", {})
+        condition = data.get("condition", "").removeprefix("{%").removesuffix("%}").strip()
+        lines.append(Line(path, f"{edge['source']} fails" if data.get("on_error") else condition))
         bent = bent or bool(bend)
     width = max(x for x, _ in places.values()) + _WIDTH + 4
     height = max(y for _, y in places.values()) + _HEIGHT + 4

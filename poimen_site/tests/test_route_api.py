@@ -60,6 +60,17 @@ def test_a_schedule_makes_a_cron_spec_and_the_draft_of_what_it_runs() -> None:
     assert Workflow.objects.get(pk=body["workflowId"]).status == "draft"
 
 
+def test_what_is_to_happen_after_a_failure_is_drawn_and_runs() -> None:
+    body = routed(SCAN + " and if it fails, email ada@example.org")
+    assert body["canvas"]["leftOut"] == []
+    caught = {e["source"]: e["target"] for e in body["canvas"]["edges"] if e.get("data", {}).get("on_error")}
+    assert caught == dict.fromkeys(("Clone", "SecurityScan", "Report"), "NotifyFailure")
+    version = WorkflowVersion.objects.select_related("spec").get(workflow=body["workflowId"])
+    assert version.spec is not None, version.problems
+    (parallel,) = version.spec.document["states"]
+    assert [state["name"] for state in parallel["branches"][-1]["states"]] == ["NotifyFailure", "Failed"]
+
+
 def test_error_handling_and_the_time_limit_are_drawn_at_the_start() -> None:
     body = routed(SCAN + ". Keep going if a step fails. It must not take longer than 20 minutes.")
     assert (body["spec"]["errorHandling"], body["spec"]["timeout"]) == ("continue", "20m")

@@ -159,6 +159,10 @@ const STATE_FIELDS: Record<string, Field[]> = {
     fieldOf("input", "object", "The inputs of its run"),
     lasting("timeout", "After which it fails, such as 10m"),
   ],
+  Fail: [
+    fieldOf("error", "string", "A name for the failure, such as StepFailed"),
+    fieldOf("cause", "string", "What went wrong, in a sentence"),
+  ],
 };
 
 export interface Readable {

@@ -4,7 +4,7 @@ import { isEqual, isObject, type Json, type JsonObject, objectOr, textOr } from 
 
 export type Kind = "start" | "end" | "activity" | "note" | "group"; // the last two only people read
 export const KINDS: Kind[] = ["start", "end", "activity", "note", "group"];
-export const STATE_TYPES = ["Wait", "WaitForSignal", "Workflow"];
+export const STATE_TYPES = ["Wait", "WaitForSignal", "Workflow", "Fail"];
 
 export interface CanvasNode {
   key: string; // its id, or something like it where two have the same
@@ -115,7 +115,7 @@ export function activityOf(node: CanvasNode): string {
   return type && !(KINDS as string[]).includes(type) && !stateTypeOf(node) ? type : "";
 }
 
-// Wait, WaitForSignal or Workflow; "" for a node that runs an activity.
+// Wait, WaitForSignal, Workflow or Fail; "" for a node that runs an activity.
 export function stateTypeOf(node: CanvasNode): string {
   const drawn = textOr(dataOf(node).stateType) || textOr(node.raw.type);
   return STATE_TYPES.find((name) => squash(name) === squash(drawn)) ?? "";

@@ -28,6 +28,7 @@ const FLOW: Entry[] = [
     "workflow",
     "Runs another workflow and waits for its end",
   ),
+  entry({ kind: "state", name: "Fail", label: "Fail" }, "fail", "Ends the run as failed; nothing comes after it"),
   entry({ kind: "note", name: "note", label: "Note" }, "note", "A text for those who read the drawing; runs nothing"),
 ];
 

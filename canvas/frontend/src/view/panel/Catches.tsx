@@ -12,7 +12,7 @@ export function Catches({ node, disabled }: { node: CanvasNode; disabled: boolea
   const [isAdding, setAdding] = useState(false);
   const key = node.key;
   const rules = canvas.edges.filter((edge) => edge.source === key && errorsOf(edge).length > 0);
-  if (stateTypeOf(node) === "Wait" || kindOf(node) !== "activity") return null;
+  if (["Wait", "Fail"].includes(stateTypeOf(node)) || kindOf(node) !== "activity") return null;
   const free = targets(canvas, key);
   return (
     <div className="catches">
