@@ -116,23 +116,18 @@ export function EdgeForm({ edge }: { edge: CanvasEdge }): ReactElement {
   );
 }
 
-// Always, when a condition holds, or when the step before failed.
+// After the step before: always or when a condition holds; or after its failure.
 function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): ReactElement {
   const canvas = useEditor((state) => state.history.present);
   const data = objectOr(edge.raw.data);
   const condition = textOr(data.condition);
   const errors = errorsOf(edge);
-  const [isAsking, setAsking] = useState(false);
   const [isTrying, setTrying] = useState(false);
   const source = canvas.nodes.find((node) => node.key === edge.source);
   const isStart = source !== undefined && kindOf(source) === "start";
   const mayFail = source !== undefined && kindOf(source) === "activity" && stateTypeOf(source) !== "Wait";
   const reads = useMemo(() => (isStart ? [] : readsAt(edge.source)), [isStart, edge.source]);
-  const now = errors.length
-    ? "error"
-    : condition || isAsking || data.relation_type === "conditional"
-      ? "condition"
-      : "always";
+  const now = errors.length ? "failure" : "success";
   function setCondition(text: string): void {
     change((canvas) => {
       const before = withKey(dataNow(edge.key), "on_error", undefined);
@@ -145,14 +140,12 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
     }, `${edge.key} condition`);
   }
   function turn(to: string): void {
-    setAsking(to === "condition");
-    if (to === "error") change((canvas) => setErrors(canvas, edge.key, [ANY_ERROR]));
-    else if (to === "always" || errors.length) setCondition("");
+    if (to === "failure") change((canvas) => setErrors(canvas, edge.key, [ANY_ERROR]));
+    else change((canvas) => setErrors(canvas, edge.key, []));
   }
   const modes = [
-    ["always", "Always"],
-    ["condition", "On a condition"],
-    ["error", "On an error"],
+    ["success", isStart ? "When it begins" : "When it succeeded"],
+    ["failure", "When it failed"],
   ];
   return (
     <section className="taken">
@@ -162,14 +155,14 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
             key={value}
             type="button"
             aria-pressed={now === value}
-            disabled={value === "error" && !mayFail}
+            disabled={value === "failure" && !mayFail}
             onClick={() => now !== value && turn(value)}
           >
             {text}
           </button>
         ))}
       </fieldset>
-      {now === "condition" && (
+      {now === "success" && (
         <>
           <label className="field">
             Condition
@@ -184,10 +177,10 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
             />
             <span className="about">
               Bare names read what the first step gives; <code>else</code> is taken when no other holds;{" "}
-              <code>{"{% … %}"}</code> is JSONata.
+              <code>{"{% … %}"}</code> is JSONata. Empty: always taken.
             </span>
           </label>
-          {!disabled && (
+          {!disabled && condition && (
             <details className="more" open={isTrying} onToggle={(event) => setTrying(event.currentTarget.open)}>
               <summary>Try it on sample data</summary>
               <div className="more-body">
@@ -197,7 +190,7 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
           )}
         </>
       )}
-      {now === "error" && (
+      {now === "failure" && (
         <div className="field">
           <span className="label">Taken on</span>
           <ErrorNames
