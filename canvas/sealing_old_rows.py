@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Manager
 
-from canvas.models import Relation, RelationVersion
+from canvas.models import Draft, Relation, RelationVersion
 from workflows import address_passwords, secrets
 from workflows.models import Branch, Execution, LogEntry, Signal, SpecDocument, StateRun, Workflow, WorkflowVersion
 from workflows.models.execution import TERMINAL
@@ -47,6 +47,7 @@ class Sealed:
 PLACES = (
     Columns(Workflow.objects, "customer_id", ("nodes", "edges")),
     Columns(WorkflowVersion.objects, "workflow__customer_id", ("nodes", "edges")),
+    Columns(Draft.objects, "workflow__customer_id", ("nodes", "edges")),
     Columns(Relation.objects, "workflow__customer_id", ("relation_wording",)),
     Columns(RelationVersion.objects, "workflow__customer_id", ("relation_wording",)),
     Columns(Execution.objects, "customer_id", ("inputs", "output"), ("error", "errors")),

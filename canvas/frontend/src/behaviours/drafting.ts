@@ -71,7 +71,8 @@ async function keepHere(): Promise<void> {
 let isSending = false;
 async function keepThere(isLast = false): Promise<boolean> {
   const state = editor.getState();
-  if (isSending || state.remote === "elsewhere" || state.remote === "refused") return true;
+  if (isSending) return false;
+  if (state.remote === "elsewhere" || state.remote === "refused") return true;
   if (isDirty(state) ? state.history.present === remoteCanvas : !revision) return true;
   isSending = true;
   try {
