@@ -6,6 +6,16 @@ import { whole } from "./whole";
 
 const MARGIN = 40;
 const MOST = 16_000; // pixels of a side; browsers paint no larger picture
+const PAINT = [
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "fill",
+  "opacity",
+  "font-family",
+  "font-size",
+  "visibility",
+];
 const LEFT_OUT = [".react-flow__resize-control", ".ports", ".guide", ".react-flow__edgeupdater"];
 
 // Null when nothing is drawn.
@@ -16,6 +26,7 @@ export async function draw(kind: "png" | "svg"): Promise<Blob | null> {
   const { nodes, edges } = editor.getState();
   choose([]);
   const restore = await whole();
+  const unpaint = painted(surface);
   try {
     const viewport = surface.querySelector<HTMLElement>(".react-flow__viewport");
     if (!viewport) return null;
@@ -37,9 +48,26 @@ export async function draw(kind: "png" | "svg"): Promise<Blob | null> {
     const address = await toSvg(viewport, options);
     return new Blob([decodeURIComponent(address.slice(address.indexOf(",") + 1))], { type: "image/svg+xml" });
   } finally {
+    unpaint();
     restore();
     choose(nodes, edges);
   }
+}
+
+// Pictures take along the style of elements, but not of what is inside a drawing: for as long as one is made, lines and
+// their labels carry theirs themselves. Returns what takes it off again.
+function painted(surface: HTMLElement): () => void {
+  const parts = [...surface.querySelectorAll<SVGElement>(".react-flow__edges svg *, .react-flow__marker *")];
+  const looks = parts.map((part) => {
+    const style = getComputedStyle(part);
+    return PAINT.map((name): [name: string, value: string] => [name, style.getPropertyValue(name)]);
+  });
+  parts.forEach((part, index) => {
+    for (const [name, value] of looks[index] ?? []) part.style.setProperty(name, value);
+  });
+  return () => {
+    for (const part of parts) for (const name of PAINT) part.style.removeProperty(name);
+  };
 }
 
 // What is drawn, with room for what stands below nodes.

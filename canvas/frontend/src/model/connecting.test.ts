@@ -47,11 +47,21 @@ describe("pulling a connection", () => {
     expect([...acceptors(joined, activities, "scan", false).keys()]).toEqual(["start", "clone", "given"]);
   });
 
-  it("lists what suits by name and type before what suits by type alone", () => {
+  it("lists what suits by name, type or description before what suits by type alone", () => {
     const clone = canvas.nodes[1];
     if (!clone) throw new Error("no node");
     const worth = activities.all.map((one) => suits(activities, clone, true, one));
-    expect(worth).toEqual([1, 110, 1, 0]);
+    expect(worth).toEqual([0, 110, 0, 0]);
+    const lister = readActivities({
+      activities: [
+        { name: "ListActivity", inputs: {}, outputs: fields({ items: "array" }) },
+        { name: "Sum", inputs: fields({ list: "array" }, ["list"]), outputs: {} },
+        { name: "Show", inputs: { it: { type: "object", description: "Output of ListActivity." } }, outputs: {} },
+      ],
+    });
+    const [list] = readCanvas({ nodes: [activity("list", "ListActivity")] }).nodes;
+    if (!list) throw new Error("no node");
+    expect(lister.all.map((one) => suits(lister, list, true, one))).toEqual([0, 1, 120]);
   });
 });
 

@@ -49,16 +49,20 @@ export function matches(outputs: Field[], inputs: Field[]): number {
 }
 
 // How well an activity suits the end of a connection that was pulled from this node; 0 for not at all. By name and type
-// first; an activity whose required inputs are all of types that are given comes after those.
+// first, and by an input that is described as the output of the other; then one whose required inputs all find a value
+// of their type, unless those are nothing but texts, which are anything.
 export function suits(activities: Activities, node: CanvasNode, isForwards: boolean, other: Activity): number {
   const outputs = isForwards ? activities.outputsOf(node) : other.outputs;
   const config = configOf(node);
   const open = activities.inputsOf(node).filter((field) => config[field.name] === undefined);
   const inputs = isForwards ? other.inputs : open;
-  const named = matches(outputs, inputs);
+  const giver = (isForwards ? activities.of(node)?.name : other.name) ?? "";
+  const meant = giver ? inputs.filter((field) => field.description.includes(giver)).length : 0;
+  const named = matches(outputs, inputs) + 20 * meant;
   if (named > 0) return 100 + named;
   const required = inputs.filter((field) => field.required);
   const types = outputs.map((field) => field.type);
-  const isTyped = required.length > 0 && required.every((field) => types.some((type) => fits(type, field.type)));
+  const isTelling = required.some((field) => field.type !== "string" && field.type !== "any");
+  const isTyped = isTelling && required.every((field) => types.some((type) => fits(type, field.type)));
   return isTyped && types.length > 0 ? 1 : 0;
 }
