@@ -4,7 +4,6 @@ Sets the environment that Django reads, so it must be imported, and entered, bef
 """
 
 import contextlib
-import gc
 import os
 import subprocess
 import sys
@@ -40,12 +39,13 @@ class Installation:
         import django
         from django.core.management import call_command
 
+        from workflows.garbage_collection import keep_what_is_loaded
+
         self.home.mkdir(parents=True, exist_ok=True)
         self.postgres.start()
         django.setup()
         call_command("migrate", verbosity=0, skip_checks=True)
-        gc.collect()
-        gc.freeze()  # looking through what Django loaded would stop the threads that measure for 0.3 s
+        keep_what_is_loaded()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -4,7 +4,6 @@ One runs in each django-q2 worker process, as a long task. It may die at any mom
 the leases run out, and only the steps in flight run twice.
 """
 
-import gc
 import logging
 import os
 import socket
@@ -24,6 +23,7 @@ from workflows.engine.launcher import Launcher
 from workflows.engine.line import Line
 from workflows.engine.store import AWAY, Stopping, Store, direct_connection
 from workflows.errors import Canceled
+from workflows.garbage_collection import keep_what_is_loaded
 from workflows.identifiers import new_id
 from workflows.models import ProcessKind
 
@@ -112,8 +112,7 @@ class Pump:
         """Pump until :meth:`stop`, the end of the lifetime, or the death of the parent process."""
         driving.name_worker(self.store.worker)
         log.info("pump %s is up", self.id)
-        gc.collect()
-        gc.freeze()  # what was imported stays: looking it through again and again would stop every driver for 0.3 s
+        keep_what_is_loaded()
         for target in (self._keep_leases, self._listen):
             threading.Thread(target=target, name=target.__name__, daemon=True).start()
         try:

@@ -1,6 +1,5 @@
 """``manage.py web``: the web process - pages, REST and the admin - under Daphne."""
 
-import gc
 import os
 from importlib import import_module
 from typing import Any
@@ -11,6 +10,7 @@ from django.urls import get_resolver
 
 from poimen_site import web_server
 from poimen_site.listening import listen
+from workflows.garbage_collection import keep_what_is_loaded
 
 
 class Command(BaseCommand):
@@ -28,8 +28,7 @@ class Command(BaseCommand):
         settings.STATIC_ROOT.mkdir(exist_ok=True)  # empty unless collectstatic was run; the finders serve as well
         import_module("poimen_site.asgi")
         get_resolver().url_patterns  # noqa: B018 - loads the views, before somebody waits for an answer
-        gc.collect()
-        gc.freeze()  # what was loaded stays: looking it through again would stop every request for 0.2 s
+        keep_what_is_loaded()
         if options["gate"] is not None:
             os.read(options["gate"], 1)
         inherited = options["fd"]
