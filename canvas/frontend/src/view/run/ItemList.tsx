@@ -70,6 +70,7 @@ export function ItemList({
           </button>
         ))}
       </fieldset>
+      {!shown.length && <p className="quiet small">None.</p>}
       <div
         ref={scroller}
         className="item-list"
@@ -79,7 +80,6 @@ export function ItemList({
         aria-activedescendant={place >= first && place < last ? `item-${place}` : undefined}
         onKeyDown={press}
       >
-        {!shown.length && <p className="quiet pad">None.</p>}
         <div className="row-window" style={{ height: shown.length * HEIGHT }}>
           {shown.slice(first, last).map((item, index) => (
             <Row

@@ -165,17 +165,17 @@ export function Timeline(): ReactElement {
           ))}
         </div>
       </div>
+      {!rows.length && <p className="quiet pad">Nothing has begun.</p>}
       <div
         ref={scroller}
         className="bars"
-        role="listbox"
+        role="tree"
         aria-label="Timeline: nodes from top to bottom, time from left to right"
         tabIndex={0}
         aria-activedescendant={active >= first && active < last ? `bar-${active}` : undefined}
         onKeyDown={press}
         {...grab}
       >
-        {!rows.length && <p className="quiet pad">Nothing has begun.</p>}
         <div className="row-window" style={{ height: rows.length * HEIGHT }}>
           {rows.slice(first, last).map((row, index) => (
             <BarRow
@@ -233,7 +233,9 @@ function BarRow({
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus, and says which option is active
     <div
       id={`bar-${place}`}
-      role="option"
+      role="treeitem"
+      aria-level={row.item ? 2 : 1}
+      aria-expanded={row.count > 1 ? row.isOpen : undefined}
       aria-selected={isChosen}
       aria-label={said}
       className={`bar-row${row.item ? " of-item" : ""}${isActive ? " active" : ""}`}
@@ -242,11 +244,10 @@ function BarRow({
     >
       <span className="bar-name">
         {row.count > 1 ? (
-          <button
-            type="button"
-            className="plain fold"
-            tabIndex={-1}
-            aria-expanded={row.isOpen}
+          // biome-ignore lint/a11y/noStaticElementInteractions: for the mouse; the tree takes the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: for the mouse; the tree takes the keys
+          <span
+            className="fold"
             title={row.isOpen ? "Close its items (Space)" : "Open its items (Space)"}
             onClick={(event) => {
               event.stopPropagation();
@@ -254,8 +255,7 @@ function BarRow({
             }}
           >
             <Icon name={row.isOpen ? "down" : "right"} />
-            <span className="hidden">Items of {row.name}</span>
-          </button>
+          </span>
         ) : (
           <span className="fold" />
         )}
