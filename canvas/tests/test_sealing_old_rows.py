@@ -4,9 +4,10 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from canvas.models import Relation
+from canvas.models import Draft, Relation
 from canvas.tests.asking import client, saved
 from canvas.tests.drawing import node
 from canvas.tests.reading import tables_with
@@ -19,7 +20,7 @@ from workflows.tests.pumping import Engine
 CANARY = "c4n4ry-5ecret-value"
 ADDRESS = f"https://ann:{CANARY}@example.org/x.git"
 TABLES = (
-    "workflows_workflow", "workflows_workflowversion", "canvas_relation", "canvas_relationversion",
+    "workflows_workflow", "workflows_workflowversion", "canvas_draft", "canvas_relation", "canvas_relationversion",
     "workflows_execution", "workflows_branch", "workflows_staterun", "workflows_signal", "workflows_logentry",
 )  # fmt: skip
 SPEC: dict[str, Any] = {
@@ -57,6 +58,8 @@ def kept_in_the_open(engine: Engine) -> Execution:
     for row in (Workflow.objects.get(pk=workflow), WorkflowVersion.objects.get(workflow=workflow)):
         row.nodes[0]["data"]["config"]["repo"] = ADDRESS
         row.save()
+    person = User.objects.create(username="drawing")
+    Draft.objects.create(workflow_id=workflow, user=person, base_version=1, nodes=[node("a", repo=ADDRESS)])
     Relation.objects.update(relation_wording={"verb": ADDRESS})
     open_spec = store_spec({**SPEC, "description": ADDRESS})
     WorkflowVersion.objects.update(spec=open_spec)
