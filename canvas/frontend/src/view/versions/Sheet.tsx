@@ -29,7 +29,8 @@ export function Sheet({
   }, []);
   function press(event: KeyboardEvent): void {
     if (event.key.toLowerCase() !== "n" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event.target as Element)) return;
+    const target = event.target as Element;
+    if (isTyping(target) && !target.matches("[type=radio]")) return;
     event.preventDefault();
     onStep(event.shiftKey ? -1 : 1);
   }
