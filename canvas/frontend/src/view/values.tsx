@@ -52,7 +52,8 @@ export function FieldRow({
   const described = `${id}-about`;
   const kind = controlFor(field, value);
   const isHeld = typeof value === "string" && HANDLE.test(value);
-  const Kind = isReference(value) && kind !== "any" ? TextControl : CONTROLS[kind];
+  // What is typed stays in the control it is typed in; only what nobody can type into a choice becomes a text.
+  const Kind = isReference(value) && kind === "choice" ? TextControl : CONTROLS[kind];
   const fault = violation(field, value);
   const turn = (what: "reference" | "secret") => setPicking(picking === what ? "" : what);
   // What is picked is the value, or goes into the text at the place that was last looked at.

@@ -44,6 +44,7 @@ const look = EditorView.theme({
     maxHeight: "340px",
   },
   "&.tall": { minHeight: "300px", maxHeight: "calc(100vh - 320px)" },
+  "&.reference": { background: "var(--accent-soft)" },
   "&.wrong": { borderColor: "var(--bad-fill)" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
@@ -156,6 +157,7 @@ export default function JsonEditor(props: JsonEditorProps): ReactElement {
     made.dispatch({ changes, annotations: fromOutside.of(true) });
   }, [text]);
   const isWrong = fault !== null;
+  const isTold = /^\s*(\$\{|\{%)/.test(text);
   useEffect(() => {
     const { attributes, editable } = parts.current;
     const said: Record<string, string> = { "aria-label": label, "aria-description": about, "aria-multiline": "true" };
@@ -165,13 +167,15 @@ export default function JsonEditor(props: JsonEditorProps): ReactElement {
       effects: [
         attributes.reconfigure([
           EditorView.contentAttributes.of(said),
-          EditorView.editorAttributes.of({ class: `${isTall ? "tall" : ""}${isWrong ? " wrong" : ""}` }),
+          EditorView.editorAttributes.of({
+            class: `${isTall ? "tall" : ""}${isWrong ? " wrong" : ""}${isTold ? " reference" : ""}`,
+          }),
         ]),
         // Read, selected and copied it can be in any case.
         editable.reconfigure(EditorState.readOnly.of(disabled)),
       ],
     });
-  }, [label, about, isWrong, disabled, isTall]);
+  }, [label, about, isWrong, isTold, disabled, isTall]);
   const hasNumbers = isTall || text.split("\n", LONGEST_NUMBERED + 1).length > LONGEST_NUMBERED;
   useEffect(() => {
     view.current?.dispatch({ effects: parts.current.numbers.reconfigure(hasNumbers ? lineNumbers() : []) });

@@ -104,7 +104,8 @@ export function NumberControl({
   return (
     <input
       id={id}
-      inputMode={field.type === "integer" ? "numeric" : "decimal"}
+      className={isReference(value) ? "mono reference" : ""}
+      inputMode={field.type === "integer" && !isReference(value) ? "numeric" : "text"}
       value={text}
       disabled={disabled}
       required={field.required}
