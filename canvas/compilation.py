@@ -87,7 +87,7 @@ def _check_nodes_alone(
     """Report what is wrong inside single nodes of a canvas whose edges cannot be converted."""
     nodes = {node.id: node for node in reversed(canvas.nodes)}
     states = [
-        state_of(node, canvas.configs[node.id]) | {"end": True}
+        state_of(node, canvas.configs[node.id]) | ({} if node.state_type == "Fail" else {"end": True})
         for node in nodes.values()
         if node.state_type != "Task" or node.activity
     ]
