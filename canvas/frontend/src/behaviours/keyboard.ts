@@ -6,6 +6,15 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.matches("input, textarea, select, [contenteditable], [data-typing]");
 }
 
+// Enter presses the button that has the focus, and arrows scroll or go through the part that has it: they are the
+// canvas's only where that is the canvas, or nothing.
+function isOfTarget(event: KeyboardEvent): boolean {
+  if (event.altKey || event.ctrlKey || event.metaKey || !/^(Enter|Arrow)/.test(event.key)) return false;
+  const { target } = event;
+  if (!(target instanceof Element) || target === document.body) return false;
+  return !target.closest(".react-flow") || target.matches("button, a, summary");
+}
+
 export interface Deeds {
   save: () => void;
   remove: () => void;
@@ -72,7 +81,7 @@ export function useKeyboard(deeds: Deeds): void {
       if (combo === "mod+s") act(event, deeds.save);
       if (event.defaultPrevented || isTyping(event.target)) return;
       const deed = bound.get(combo);
-      if (deed) act(event, deed);
+      if (deed && !isOfTarget(event)) act(event, deed);
     }
     addEventListener("keydown", press);
     return () => {
