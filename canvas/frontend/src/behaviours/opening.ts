@@ -1,44 +1,40 @@
 // Opens a workflow: what the server has, what activities there are, and drafts that were left behind, here or elsewhere.
 import { readActivities } from "../model/activities";
-import { type Canvas, isSame, readCanvas } from "../model/document";
+import { type Canvas, readCanvas } from "../model/document";
 import { begin, record } from "../model/history";
 import { type JsonObject, objectOr, textOr } from "../model/json";
+import { foundDrafts } from "../model/leftDrafts";
 import { readProblems } from "../model/problems";
 import { draftsOf, dropDrafts, type LeftDraft } from "../server/drafts";
-import { dropRemoteDraft, type RemoteDraft, remoteDraftOf } from "../server/remoteDraft";
+import { dropRemoteDraft, remoteDraftOf } from "../server/remoteDraft";
 import { request } from "../server/requests";
-import { editor, type Restored, type Saved, setProblems, type Theirs, user } from "../store";
+import { editor, type Saved, setProblems, type Theirs, user } from "../store";
 import { adopt, goOnFrom, meetElsewhere } from "./drafting";
-
-interface Found {
-  key: string; // in this browser, "" for the server's
-  canvas: Canvas;
-  version: number;
-  at: string;
-  from: Restored["from"];
-}
+import { whoSaved } from "./saving";
 
 export async function open(workflow: string, mayEdit: boolean, mayRun: boolean, signal: AbortSignal): Promise<void> {
   // What keeps no drafts, the browser or the server, is no reason not to open.
-  const [answer, activities, here, there] = await Promise.all([
+  const [answer, activities, kept, there] = await Promise.all([
     request("GET", `/workflows/${encodeURIComponent(workflow)}`, { signal }),
     request("GET", "/activities", { signal }),
     mayEdit ? draftsOf(workflow, user()).catch(() => null) : null,
     mayEdit ? remoteDraftOf(workflow, signal).catch(() => null) : null,
   ]);
   const current: Saved = { version: Number(answer.version), canvas: readCanvas(answer) };
-  const left = here?.left ?? [];
+  const left = kept?.left ?? [];
   // The draft on the server may be that of a tab that is open beside this one: it goes on with that.
-  const isOthers = Boolean(there && here?.open.some(({ draft }) => draft.revision === there.revision));
-  const found = foundDrafts(current.canvas, left, isOthers ? null : there);
+  const isOthers = Boolean(there && kept?.open.some(({ draft }) => draft.revision === there.revision));
+  const here = left.map(({ key, draft }) => ({ ...draft, key }));
+  const found = foundDrafts(current.canvas, here, there && !isOthers ? { ...there, key: "" } : null);
   const newest = found.at(-1);
-  const base = newest && newest.version !== current.version ? await versionOf(workflow, newest.version, current) : null;
+  const isConflict = newest !== undefined && newest.version !== current.version;
+  const base = isConflict ? await versionOf(workflow, newest.version, current) : null;
+  const who = isConflict ? await whoSaved(workflow) : { by: "", at: "" };
   if (signal.aborted) return;
 
   let history = begin(current.canvas);
   for (const { canvas } of found) history = record(history, canvas);
-  const theirs: Theirs = { ...current, by: "", at: textOr(answer.updatedAt) };
-  const isConflict = newest !== undefined && newest.version !== current.version;
+  const theirs: Theirs = { ...current, ...who };
   editor.setState({
     workflow,
     mayEdit,
@@ -67,27 +63,6 @@ export async function open(workflow: string, mayEdit: boolean, mayRun: boolean, 
 
 function keysOf(left: LeftDraft[]): string[] {
   return left.map(({ key }) => key);
-}
-
-// Every draft that says something else than what was saved, the newest last. One that was sent to the server and not
-// written there since is newer than what the server has, whatever the clocks say.
-function foundDrafts(saved: Canvas, left: LeftDraft[], there: RemoteDraft | null): Found[] {
-  const found: Found[] = left.map(({ key, draft }) => ({
-    key,
-    canvas: readCanvas(draft.canvas),
-    version: draft.version,
-    at: draft.at,
-    from: "browser",
-  }));
-  if (there && !left.some(({ draft }) => draft.revision === there.revision)) {
-    found.push({ key: "", canvas: readCanvas(there.canvas), version: there.version, at: there.at, from: "server" });
-  }
-  const inOrder = found.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
-  const different: Found[] = [];
-  for (const one of inOrder) {
-    if (!isSame(one.canvas, saved) && !isSame(one.canvas, different.at(-1)?.canvas ?? saved)) different.push(one);
-  }
-  return different;
 }
 
 // A version as it was saved; null where it cannot be read. What older versions do not say is as it is now.
