@@ -55,6 +55,8 @@ export function FieldRow({
   // What is typed stays in the control it is typed in; only what nobody can type into a choice becomes a text.
   const Kind = isReference(value) && kind === "choice" ? TextControl : CONTROLS[kind];
   const fault = violation(field, value);
+  const isForSecrets = field.secrets === "value" || field.secrets === "url";
+  const isOneText = kind === "text" || (kind === "any" && (value === undefined || typeof value === "string"));
   const turn = (what: "reference" | "secret") => setPicking(picking === what ? "" : what);
   // What is picked is the value, or goes into the text at the place that was last looked at.
   function take(text: string): void {
@@ -83,7 +85,7 @@ export function FieldRow({
         </span>
         {!disabled && (
           <span className="field-deeds">
-            {field.secrets && field.secrets !== "handle" && (
+            {isForSecrets && isOneText && (
               <button
                 type="button"
                 className="plain"
@@ -124,7 +126,7 @@ export function FieldRow({
       {picking === "reference" && <ReferencePicker list={sources()} onPick={take} onClose={() => setPicking("")} />}
       {picking === "secret" && <SecretPicker onPick={take} onClose={() => setPicking("")} />}
       <p id={described} className="about">
-        {(problem || fault) && <strong className="problem-text">{problem || fault} </strong>}
+        {(problem || fault) && <strong className="problem-text">{fault || problem} </strong>}
         <About field={field} isChoice={kind === "choice"} />
       </p>
     </div>

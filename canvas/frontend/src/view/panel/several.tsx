@@ -2,8 +2,10 @@
 import { type ReactElement, useEffect, useRef, useState } from "react";
 import { isEqual, type Json, type JsonObject, objectOr, textOr } from "../../model/json";
 import { isReference } from "../../model/jsonText";
+import { HANDLE } from "../../server/secrets";
 import { Icon } from "../icons";
 import { type ControlProps, defaultOf } from "./control";
+import { HeldSecret, SecretPicker } from "./SecretPicker";
 import { TextControl } from "./scalars";
 
 // Looks at what was just added, so that it can be typed at once.
@@ -31,6 +33,7 @@ interface OneProps {
 }
 
 function One({ label, value, options, disabled, onChange, onEnter }: OneProps): ReactElement {
+  if (HANDLE.test(value)) return <HeldSecret handle={value} disabled={disabled} onRemove={() => onChange("")} />;
   if (options && !isReference(value)) {
     return (
       <select aria-label={label} value={value} disabled={disabled} onChange={(event) => onChange(event.target.value)}>
@@ -132,6 +135,7 @@ export function RowsControl(props: ControlProps): ReactElement {
   const [typed, setTyped] = useState({ rows: rowsOf(value), value });
   const rows = isEqual(typed.value, value) ? typed.rows : rowsOf(value);
   const place = useFocusOnNew(rows.length);
+  const [picking, setPicking] = useState(-1); // the row that a secret is looked for
   if (isReference(value)) return <TextControl {...props} />;
   const options = Array.isArray(field.values?.enum) ? field.values.enum : undefined;
   function set(next: Row[]): void {
@@ -144,7 +148,7 @@ export function RowsControl(props: ControlProps): ReactElement {
   return (
     <fieldset id={id} ref={place} className="several" aria-label={field.name} aria-describedby={describedBy}>
       {rows.map((row, index) => (
-        <div key={index} className="several-row table">
+        <div key={index} className={`several-row table${field.secrets === "value" ? " with-lock" : ""}`}>
           <One
             label={`Key ${index + 1} of ${field.name}`}
             value={row.name}
@@ -160,9 +164,30 @@ export function RowsControl(props: ControlProps): ReactElement {
             onChange={(text) => set(rows.with(index, { ...row, text }))}
             onEnter={add}
           />
+          {!disabled && field.secrets === "value" && (
+            <button
+              type="button"
+              className="plain"
+              title="Put a secret here"
+              aria-expanded={picking === index}
+              onClick={() => setPicking(picking === index ? -1 : index)}
+            >
+              <Icon name="lock" />
+              <span className="hidden">Put a secret into {row.name || `row ${index + 1}`}</span>
+            </button>
+          )}
           {!disabled && <Remove what={row.name || `row ${index + 1}`} onClick={() => set(rows.toSpliced(index, 1))} />}
         </div>
       ))}
+      {picking >= 0 && picking < rows.length && (
+        <SecretPicker
+          onPick={(handle) => {
+            set(rows.map((row, index) => (index === picking ? { ...row, text: handle } : row)));
+            setPicking(-1);
+          }}
+          onClose={() => setPicking(-1)}
+        />
+      )}
       {twice && <p className="problem-text">The key {twice.name} is there twice; the first one counts.</p>}
       {!rows.length && <p className="quiet small">{defaultOf(field) ? `${defaultOf(field)} (default)` : "None."}</p>}
       {!disabled && (
