@@ -18,6 +18,7 @@ import { useDrafting } from "../behaviours/drafting";
 import { bind, useKeyboard } from "../behaviours/keyboard";
 import { arrange } from "../behaviours/layout";
 import { useNoticing } from "../behaviours/noticing";
+import { addOffers } from "../behaviours/offers";
 import { open } from "../behaviours/opening";
 import { useRegions } from "../behaviours/regions";
 import { save } from "../behaviours/saving";
@@ -162,6 +163,7 @@ function Workbench(): ReactElement {
   useRegions();
   useEffect(() => bind("h", openHistory), []);
   useEffect(() => bind("s", toggleSuggestions), []);
+  useEffect(addOffers, []);
   useEffect(() => bind("e", deeds.describe), [deeds]);
 
   // Beside what is chosen and connected to it; else in the middle of what is seen.
