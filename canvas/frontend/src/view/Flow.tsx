@@ -4,11 +4,13 @@ import {
   BackgroundVariant,
   type Connection,
   Controls,
+  type Edge,
   type EdgeChange,
   type FinalConnectionState,
   MiniMap,
   type Node,
   type NodeChange,
+  type OnConnectStartParams,
   ReactFlow,
   useReactFlow,
 } from "@xyflow/react";
@@ -49,6 +51,13 @@ const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame
 const NOTE: Wanted = { kind: "note", name: "note", label: "Note" };
 const MANY = 150; // nodes, from which on only those in view are drawn
 export const DRAGGED = "application/x-poimen-node";
+
+// What React Flow is given stays the same object from one drawing to the next: it asks every node and every edge again
+// for each thing that differs, and that for each move of the pointer.
+const SNAP: [number, number] = [4, 4];
+const FIT = { padding: 0.1, maxZoom: 1 };
+const SEVERAL = ["Shift", "Control", "Meta"];
+const MAP_SIZE = { width: 160, height: 100 };
 
 // Adds it, connected to `from` (or, backwards, before it), or in the middle of the connection `edge`.
 export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true, edge = ""): void {
@@ -193,7 +202,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
     () =>
       addOwnDeeds({
         arrange: onArrange,
-        fit: () => void flow.fitView({ padding: 0.1, maxZoom: 1, duration: 200 }),
+        fit: () => void flow.fitView({ ...FIT, duration: 200 }),
         addNote: ({ place }) => addNote(place),
         connect: connectChosen,
         toggleMap,
@@ -202,16 +211,21 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
   );
 
   // On what is not chosen, the menu chooses it; on what is, it is about all that is chosen. By key: where the node is.
-  const openAt = useCallback(
-    (event: ReactMouseEvent | MouseEvent, key = "", edge = "") => {
+  const menus = useMemo(() => {
+    function openAt(event: ReactMouseEvent | MouseEvent, key = "", edge = ""): void {
       event.preventDefault();
       const { nodes: chosen, edges: lines } = editor.getState();
       if (key ? !chosen.has(key) : edge ? !lines.has(edge) : true) choose(key ? [key] : [], edge ? [edge] : []);
       const at = { x: event.clientX, y: event.clientY };
       openMenu(chosenSpot(at, flow.screenToFlowPosition(at)));
-    },
-    [flow],
-  );
+    }
+    return {
+      ofNode: (event: ReactMouseEvent, node: Node) => openAt(event, node.type === "missing" ? "" : node.id),
+      ofEdge: (event: ReactMouseEvent, edge: Edge) => openAt(event, "", edge.id),
+      ofPane: (event: ReactMouseEvent | MouseEvent) => openAt(event),
+      ofSelection: (event: ReactMouseEvent, [first]: Node[]) => openAt(event, first?.id),
+    };
+  }, [flow]);
 
   return (
     <ReactFlow
@@ -221,48 +235,35 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}
       onConnect={onConnect}
-      onConnectStart={(_, { nodeId, handleType }) => nodeId && beginPulling(nodeId, handleType === "source")}
+      onConnectStart={pull}
       onConnectEnd={onConnectEnd}
-      onNodeDragStart={(_, node) => {
-        closeGroup();
-        beginGuiding(node.id);
-      }}
-      onNodeContextMenu={(event, node) => openAt(event, node.type === "missing" ? "" : node.id)}
-      onEdgeContextMenu={(event, edge) => openAt(event, "", edge.id)}
-      onPaneContextMenu={(event) => openAt(event)}
-      onSelectionContextMenu={(event, [first]) => openAt(event, first?.id)}
-      onNodeDragStop={(_, __, moved) => letGo(moved)}
-      onSelectionDragStop={(_, moved) => letGo(moved)}
+      onNodeDragStart={take}
+      onNodeContextMenu={menus.ofNode}
+      onEdgeContextMenu={menus.ofEdge}
+      onPaneContextMenu={menus.ofPane}
+      onSelectionContextMenu={menus.ofSelection}
+      onNodeDragStop={letGo}
+      onSelectionDragStop={letGoAll}
       onDrop={onDrop}
-      onDragOver={(event) => {
-        if (!event.dataTransfer.types.includes(DRAGGED)) return;
-        event.preventDefault();
-        event.dataTransfer.dropEffect = "copy";
-      }}
+      onDragOver={bear}
       nodesConnectable={mayEdit}
       nodesDraggable={mayEdit}
       deleteKeyCode={null}
-      multiSelectionKeyCode={["Shift", "Control", "Meta"]}
+      multiSelectionKeyCode={SEVERAL}
       snapToGrid
-      snapGrid={[4, 4]}
+      snapGrid={SNAP}
       minZoom={0.05}
       maxZoom={2}
       fitView
-      fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
+      fitViewOptions={FIT}
       onlyRenderVisibleElements={drawnNodes.length > MANY && !isWhole}
       elevateEdgesOnSelect
       elevateNodesOnSelect={false}
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
-      <Controls showInteractive={false} fitViewOptions={{ padding: 0.1, maxZoom: 1 }} />
+      <Controls showInteractive={false} fitViewOptions={FIT} />
       {hasMap && (
-        <MiniMap
-          pannable
-          zoomable
-          style={{ width: 160, height: 100 }}
-          nodeClassName={minimapClass}
-          ariaLabel="Overview of the canvas"
-        />
+        <MiniMap pannable zoomable style={MAP_SIZE} nodeClassName={minimapClass} ariaLabel="Overview of the canvas" />
       )}
       <Guides />
       <ContextMenu />
@@ -271,7 +272,26 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
   );
 }
 
-function letGo(moved: Node[]): void {
+function pull(_: unknown, { nodeId, handleType }: OnConnectStartParams): void {
+  if (nodeId) beginPulling(nodeId, handleType === "source");
+}
+
+function bear(event: DragEvent): void {
+  if (!event.dataTransfer.types.includes(DRAGGED)) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = "copy";
+}
+
+function take(_: unknown, node: Node): void {
+  closeGroup();
+  beginGuiding(node.id);
+}
+
+function letGo(_: unknown, __: Node, moved: Node[]): void {
+  letGoAll(_, moved);
+}
+
+function letGoAll(_: unknown, moved: Node[]): void {
   endGuiding();
   joinUnder(moved.map((node) => node.id));
   closeGroup();
