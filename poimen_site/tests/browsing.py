@@ -197,6 +197,7 @@ def window(browser: Browser, site: Site, username: str = "", **options: Any) -> 
     """
     context = browser.new_context(**{"base_url": site.address, "viewport": {"width": 1280, "height": 800}} | options)
     context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)  # of a machine that is busy with other tests
     wrong: list[str] = []
     context.on("request", lambda r: None if r.url.startswith(_own(site)) else wrong.append(f"asked for {r.url}"))
     context.on("weberror", lambda error: wrong.append(str(error.error)))
