@@ -15,9 +15,10 @@ import { Sheet } from "./Sheet";
 import { spokenTime } from "./times";
 
 const PAGE = 50;
-const NOW = 0; // stands for what is drawn now
-const BEFORE = -1; // stands for the version before the one that is looked at
-const NOTHING = -2;
+// Versions count from 1; these stand for what is none.
+const NOW = -1; // what is drawn now
+const BEFORE = -2; // the version before the one that is looked at
+const NOTHING = -3;
 
 export default function History({ onClose }: { onClose: () => void }): ReactElement {
   const workflow = useEditor((state) => state.workflow);
