@@ -55,6 +55,7 @@ export interface Editor {
   checking: Checking;
   nodes: ReadonlySet<string>; // what is chosen
   edges: ReadonlySet<string>;
+  isDragged: boolean; // something is, this moment
   goTo: { key: string; at: number } | null; // a node to bring into view
   note: { text: string; isBad: boolean; at: number } | null;
 }
@@ -79,12 +80,21 @@ export const editor = createStore<Editor>(() => ({
   checking: { state: "unknown" },
   nodes: new Set(),
   edges: new Set(),
+  isDragged: false,
   goTo: null,
   note: null,
 }));
 
 export function useEditor<T>(pick: (state: Editor) => T, isEqual: (one: T, other: T) => boolean = Object.is): T {
   return useStoreWithEqualityFn(editor, pick, isEqual);
+}
+
+// The canvas as it was before what is being dragged was taken up: for all that shows no places.
+export function useCanvasAtRest(): Canvas {
+  return useEditor(
+    (state) => state.history.present,
+    (one, other) => one === other || editor.getState().isDragged,
+  );
 }
 
 // Whose drafts these are: the page says who is signed in.

@@ -284,6 +284,7 @@ function bear(event: DragEvent): void {
 
 function take(_: unknown, node: Node): void {
   closeGroup();
+  editor.setState({ isDragged: true });
   beginGuiding(node.id);
 }
 
@@ -293,6 +294,7 @@ function letGo(_: unknown, __: Node, moved: Node[]): void {
 
 function letGoAll(_: unknown, moved: Node[]): void {
   endGuiding();
+  editor.setState({ isDragged: false });
   joinUnder(moved.map((node) => node.id));
   closeGroup();
 }

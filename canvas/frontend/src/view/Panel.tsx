@@ -1,7 +1,7 @@
 // The side panel: what is chosen, and everything that can be said about it. Chosen nothing: the workflow itself.
 import type { ReactElement } from "react";
 import { isStep } from "../model/document";
-import { closeGroup, useEditor } from "../store";
+import { closeGroup, useCanvasAtRest, useEditor } from "../store";
 import { Arrange } from "./Arrange";
 import { EdgePanel } from "./panel/EdgePanel";
 import { NodePanel } from "./panel/NodePanel";
@@ -12,7 +12,7 @@ import "./panel/panel.css";
 export function Panel(): ReactElement {
   const nodes = useEditor((state) => state.nodes);
   const edges = useEditor((state) => state.edges);
-  const canvas = useEditor((state) => state.history.present);
+  const canvas = useCanvasAtRest();
   const node = nodes.size === 1 ? canvas.nodes.find((one) => nodes.has(one.key)) : undefined;
   const edge = !nodes.size && edges.size === 1 ? canvas.edges.find((one) => edges.has(one.key)) : undefined;
   return (
