@@ -21,6 +21,7 @@ const MOST = 20_000; // attempts
 const OVERLAP = 64; // attempts that are asked for again: transactions end in another order than they begin
 const RETRY = [500, 1000, 2000, 5000, 10000]; // ms
 const GATHER = 250; // ms between two questions about states
+const LARGE = 5000; // attempts, from which on less often is looked and drawn
 const AGAIN = 2000; // ms until a question that was not answered is asked once more
 const DRAW = 100; // ms between two drawings of lines
 const APPROVAL = "approval:";
@@ -65,6 +66,7 @@ class Watcher {
   private isWanted = false;
   private socket: WebSocket | null = null;
   private drawing = 0;
+  private ticks = 0;
   private readonly ticking: number;
 
   constructor(execution: string) {
@@ -159,7 +161,7 @@ class Watcher {
       return;
     }
     this.isAsking = true;
-    let wait = GATHER;
+    let wait = Math.max(GATHER, (this.attempts.size / LARGE) * 1000);
     try {
       await this.askOnce();
     } catch (error) {
@@ -249,6 +251,8 @@ class Watcher {
 
   // Durations of what runs go on between two events.
   private tick(): void {
+    this.ticks += 1;
+    if (this.attempts.size > LARGE && this.ticks % 5) return;
     if (this.standing.length && !this.isSettled()) this.draw();
   }
 }

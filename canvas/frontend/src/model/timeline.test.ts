@@ -14,9 +14,9 @@ function drawn(ended: object[], standing: object[] = [], now = 1000, options: ob
     readAttempt({ id: index + 1, status: "success", branch: { id: "b", name: "root" }, ...one }),
   );
   const attempts = new Map(list.map((one) => [one.id, one]));
-  const now_ = standing.map((one) => readStanding({ branch: { id: "b", name: "root" }, ...one }));
-  const items = itemsOf(list, now_, now);
-  return { items, rows: rowsOf(items, attempts, now_, now, { ...OPTIONS, ...options }) };
+  const places = standing.map((one) => readStanding({ branch: { id: "b", name: "root" }, ...one }));
+  const items = itemsOf(list, places, now);
+  return { items, rows: rowsOf(items, attempts, places, now, { ...OPTIONS, ...options }) };
 }
 
 test("attempts are bars, and the time between them is waiting", () => {
@@ -24,7 +24,7 @@ test("attempts are bars, and the time between them is waiting", () => {
     { state: "a", attempt: 1, status: "failed", startedMs: 0, durationMs: 100 },
     { state: "a", attempt: 2, startedMs: 300, durationMs: 50 },
   ]);
-  expect(rows[0]?.bars.map(({ from, to, isWaiting }) => [from, to, isWaiting])).toEqual([
+  expect(rows[0]?.bars().map(({ from, to, isWaiting }) => [from, to, isWaiting])).toEqual([
     [0, 100, false],
     [100, 300, true],
     [300, 350, false],
@@ -36,7 +36,7 @@ test("what stands now lasts until now, and who waits for people does not work", 
     [{ state: "ask", activity: "ApproveWorkflowActivity", startedMs: 0, durationMs: 400 }],
     [{ state: "b", status: "running", sinceMs: 400 }],
   );
-  expect(rows.map((row) => [row.state, row.bars[0]?.isWaiting, row.bars[0]?.to])).toEqual([
+  expect(rows.map((row) => [row.state, row.bars()[0]?.isWaiting, row.bars()[0]?.to])).toEqual([
     ["ask", true, 400],
     ["b", false, 1000],
   ]);
@@ -53,8 +53,8 @@ test("a thousand items are one row of few bars, and a row each when it is opened
   const { rows } = drawn(ended);
   expect(rows.length).toBe(1);
   expect(rows[0]).toMatchObject({ count: 1000, failed: 1, status: "failed" });
-  expect(rows[0]?.bars.length).toBe(2);
-  expect(rows[0]?.bars.at(-1)?.status).toBe("failed");
+  expect(rows[0]?.bars().length).toBe(2);
+  expect(rows[0]?.bars().at(-1)?.status).toBe("failed");
   expect(drawn(ended, [], 1000, { opened: new Set(["One"]) }).rows.length).toBe(1001);
 });
 

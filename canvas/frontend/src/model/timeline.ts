@@ -19,7 +19,7 @@ export interface Row {
   count: number;
   failed: number;
   isOpen: boolean; // its items are listed below
-  bars: Bar[];
+  bars: () => Bar[]; // asked for only where they are seen
 }
 
 export interface Span {
@@ -48,17 +48,17 @@ export function rowsOf(
     hidden: (attempt: Attempt | Standing) => boolean;
   },
 ): Row[] {
-  const now_ = new Map<string, Standing>();
-  for (const one of standing) now_.set(`${one.state} ${one.branch} ${one.visit}`, one);
+  const places = new Map<string, Standing>();
+  for (const one of standing) places.set(`${one.state} ${one.branch} ${one.visit}`, one);
   const order = [...items].sort(([, a], [, b]) => (a[0]?.start ?? Infinity) - (b[0]?.start ?? Infinity));
   const whole = spanOf(items, now);
   const rows: Row[] = [];
   for (const [state, list] of order) {
     const first = list[0];
     if (!first) continue;
-    const one = first.ids.length ? attempts.get(first.ids[0] ?? 0) : now_.get(`${state} ${first.key}`);
+    const one = first.ids.length ? attempts.get(first.ids[0] ?? 0) : places.get(`${state} ${first.key}`);
     if (one && hidden(one)) continue;
-    const barsIn = (item: Item) => barsOf(item, attempts, now_.get(`${state} ${item.key}`), now, waits);
+    const barsIn = (item: Item) => barsOf(item, attempts, places.get(`${state} ${item.key}`), now, waits);
     const isMany = list.length > 1;
     const isShown = isMany && opened.has(state);
     const failed = list.filter((item) => isUnwell(item.status)).length;
@@ -72,7 +72,7 @@ export function rowsOf(
       count: list.length,
       failed,
       isOpen: isShown,
-      bars: isMany ? merged(list.flatMap(barsIn), (whole.to - whole.from) / FEWEST) : barsIn(first),
+      bars: () => (isMany ? merged(list.flatMap(barsIn), (whole.to - whole.from) / FEWEST) : barsIn(first)),
     });
     if (!isShown) continue;
     for (const item of list) {
@@ -85,7 +85,7 @@ export function rowsOf(
         count: 1,
         failed: isUnwell(item.status) ? 1 : 0,
         isOpen: false,
-        bars: barsIn(item),
+        bars: () => barsIn(item),
       });
     }
   }

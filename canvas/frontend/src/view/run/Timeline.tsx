@@ -269,7 +269,7 @@ function BarRow({
         )}
       </span>
       <span className="bar-line">
-        {row.bars.map((bar, index) => {
+        {row.bars().map((bar, index) => {
           if (bar.to < view.from || bar.from > view.to) return null;
           const from = Math.max(bar.from, view.from);
           const to = Math.min(Math.max(bar.to, from + least), view.to);
