@@ -101,6 +101,8 @@ class Sent:
     def is_edge(self, index: int) -> list[Change]:
         """Guard: the edge still stands there."""
         ends = [end for end in ("source", "target") if end in self.edges[index]]
+        if not ends:
+            return [{"op": "test", "path": f"/edges/{index}", "value": self.edges[index]}]
         return [{"op": "test", "path": f"/edges/{index}/{end}", "value": self.edges[index][end]} for end in ends]
 
     def without_edge(self, index: int) -> tuple[Change, ...]:
