@@ -18,8 +18,8 @@ import "./remarks.css";
 export type GroupFlowNode = Node<{ node: CanvasNode; members: string[]; isClosed: boolean }, "frame">;
 
 function Group({ data: { node, members, isClosed }, selected }: NodeProps<GroupFlowNode>): ReactElement {
-  const isFar = useStore(farAway);
   const isRenamed = useIsRenamed(node.key);
+  const isFar = useStore(farAway) && !isRenamed;
   const chosen = selected ? " chosen" : "";
   const title = isRenamed ? (
     <LabelInput node={node} />

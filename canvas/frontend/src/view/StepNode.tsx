@@ -19,8 +19,8 @@ export const farAway = (state: ReactFlowState): boolean => state.transform[2] < 
 function Step({ data: { node }, selected }: NodeProps<StepFlowNode>): ReactElement {
   const marks = useEditor((state) => state.nodeMarks.get(node.key));
   const activities = useEditor((state) => state.activities);
-  const isFar = useStore(farAway);
   const isRenamed = useIsRenamed(node.key);
+  const isFar = useStore(farAway) && !isRenamed;
   const acceptance = useAcceptance(node.key);
   const [isPointedAt, setPointedAt] = useState(false);
   const isAlone = useEditor((state) => Boolean(selected) && state.nodes.size === 1);
