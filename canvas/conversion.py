@@ -35,7 +35,7 @@ def convert(canvas: Canvas, graph: Graph, name: str, catalogue: Catalogue) -> di
         document |= canvas.start.of_document
     heads = [chain[0].id for chain in graph.chains]
     if len(chains) == 1 and not _when(canvas, graph, heads[0]):
-        states = _linked(chains[0], canvas)
+        states = _linked(chains[0], _catches(canvas))
     else:
         states = [_parallel(canvas, graph, dict(zip(heads, chains, strict=True)))]
     return document | {"startAt": states[0]["name"], "states": states}
@@ -71,7 +71,24 @@ def _metadata(nodes: list[Node], catalogue: Catalogue) -> dict[str, Any]:
     return {"activities": {name: activity.fingerprint for name, activity in known.items() if activity is not None}}
 
 
-def _linked(states: list[dict[str, Any]], canvas: Canvas) -> list[dict[str, Any]]:
+def _catches(canvas: Canvas) -> dict[str, list[dict[str, Any]]]:
+    """Return the ``catch`` of each node with edges that are taken on its errors; all lead to one state of its own."""
+    taken = {node.id for node in canvas.nodes}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for edge in canvas.edges:
+        if not edge.on_error:
+            continue
+        if edge.source not in found:
+            found[edge.source] = []
+            caught = _free(f"{edge.source[:_LONGEST_STEM]}-caught", taken)
+            taken.add(caught)
+        else:
+            caught = found[edge.source][0]["next"]
+        found[edge.source].append({"errors": list(edge.on_error), "next": caught})
+    return found
+
+
+def _linked(states: list[dict[str, Any]], catches: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return a chain of states in which each leads to the one after it, and the last ends.
 
     Where edges are taken on errors of the last one, those are caught and the chain ends all the same; which edge is
@@ -82,12 +99,10 @@ def _linked(states: list[dict[str, Any]], canvas: Canvas) -> list[dict[str, Any]
     last = linked[-1]
     if last["type"] == "Fail":
         del last["end"]  # it ends by what it is
-    taken = [edge for edge in canvas.edges if edge.on_error and edge.source == last["name"]]
-    if taken:
-        caught = _free(f"{last['name'][:_LONGEST_STEM]}-caught", {node.id for node in canvas.nodes})
-        last["catch"] = [{"errors": list(edge.on_error), "next": caught} for edge in taken]
+    if catch := catches.get(last["name"]):
+        last["catch"] = catch
         comment = f"{last.get('comment', last['name'])} failed, and the edges for that are taken"
-        linked.append({"name": caught, "type": "Pass", "comment": comment, "end": True})
+        linked.append({"name": catch[0]["next"], "type": "Pass", "comment": comment, "end": True})
     return linked
 
 
@@ -102,6 +117,7 @@ def _free(stem: str, taken: Collection[str]) -> str:
 def _parallel(canvas: Canvas, graph: Graph, chains: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """Return the one state of a canvas that is no chain: a branch per chain, named like the chain's first node."""
     branch_of = {state["name"]: head for head, states in chains.items() for state in states}
+    catches = _catches(canvas)
     branches = []
     for head, states in chains.items():
         branch: dict[str, Any] = {"name": head}
@@ -109,7 +125,7 @@ def _parallel(canvas: Canvas, graph: Graph, chains: Mapping[str, list[dict[str, 
             branch["dependsOn"] = before
         if when := _when(canvas, graph, head):
             branch["when"] = when
-        branches.append(branch | {"startAt": head, "states": _linked(states, canvas)})
+        branches.append(branch | {"startAt": head, "states": _linked(states, catches)})
     name = _free("parallel", branch_of)
     # The drawing says what waits for what; nothing in it says that only some of what is ready may run.
     concurrency = max(limits.DEFAULT_MAX_CONCURRENCY, min(len(branches), _MOST_CONCURRENT))
