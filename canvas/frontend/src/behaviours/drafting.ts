@@ -51,7 +51,8 @@ async function keepHere(): Promise<void> {
       await keepDraft(state.workflow, draft, adopted);
       adopted = [];
       const now = editor.getState();
-      if (isDirty(now) && now.history.present === canvas) editor.setState({ draft: "kept" });
+      const isNewest = isDirty(now) && now.history.present === canvas;
+      if (isNewest && now.draft !== "restored") editor.setState({ draft: "kept" });
     } else {
       const { left } = await draftsOf(state.workflow, user());
       if (!isDirty(editor.getState())) {
@@ -73,7 +74,11 @@ async function keepThere(isLast = false): Promise<boolean> {
   const state = editor.getState();
   if (isSending) return false;
   if (state.remote === "elsewhere" || state.remote === "refused") return true;
-  if (isDirty(state) ? state.history.present === remoteCanvas : !revision) return true;
+  if (!isDirty(state) && !revision) {
+    if (state.remote === "offline") editor.setState({ remote: "none" }); // nothing is left to be sent
+    return true;
+  }
+  if (isDirty(state) && state.history.present === remoteCanvas) return true;
   isSending = true;
   try {
     if (isDirty(state)) {
@@ -89,10 +94,8 @@ async function keepThere(isLast = false): Promise<boolean> {
       }
       return isNewest;
     }
-    const gone = revision;
-    revision = "";
-    remoteCanvas = null;
-    await dropRemoteDraft(state.workflow, gone);
+    await dropRemoteDraft(state.workflow, revision);
+    goOnFrom("", null);
     editor.setState({ remote: "none" });
     return !isDirty(editor.getState());
   } catch (error) {
@@ -105,6 +108,7 @@ async function keepThere(isLast = false): Promise<boolean> {
 function failed(error: unknown): boolean {
   if (error instanceof WrittenElsewhere) {
     if (isDirty(editor.getState())) meetElsewhere(error.revision);
+    else goOnFrom("", null); // what is there now is not from here, and stays
     return true;
   }
   const isOffline = error instanceof Refused && (error.status === 0 || error.status >= 500 || error.status === 429);
@@ -164,7 +168,7 @@ export function useDrafting(): void {
       timer = window.setTimeout(keep, DELAY);
       sendIn(!isDirty(state) ? 0 : isTyping(document.activeElement) ? TYPING_DELAY : REMOTE_DELAY);
       // What is kept is older than what is shown.
-      if (state.draft === "kept") editor.setState({ draft: "none" });
+      if (state.draft === "kept" || state.draft === "restored") editor.setState({ draft: "none" });
       const isOld = ["none", "kept", "refused"].includes(state.remote);
       if (isOld && isDirty(state)) editor.setState({ remote: "waiting" });
       // Saved: what the other tab drew is its own, and the next draft from here meets it anew.
