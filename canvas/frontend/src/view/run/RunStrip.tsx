@@ -102,6 +102,11 @@ function Counts(): ReactElement | null {
   return text ? <span className="quiet nowrap">{text}</span> : null;
 }
 
+// Where the button was that asked, so that the keyboard goes on from there.
+function focus(button: HTMLButtonElement | null): void {
+  button?.focus();
+}
+
 function Deeds(): ReactElement | null {
   const execution = useRun((run) => run.execution);
   const status = useRun((run) => run.status);
@@ -152,7 +157,7 @@ function Deeds(): ReactElement | null {
         >
           Cancel the run
         </button>
-        <button type="button" className="button small-button" onClick={() => setAsking(false)}>
+        <button ref={focus} type="button" className="button small-button" onClick={() => setAsking(false)}>
           Let it run
         </button>
       </>
