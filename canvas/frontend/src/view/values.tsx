@@ -127,14 +127,14 @@ export function FieldRow({
       {picking === "secret" && <SecretPicker onPick={take} onClose={() => setPicking("")} />}
       <p id={described} className="about">
         {(problem || fault) && <strong className="problem-text">{fault || problem} </strong>}
-        <About field={field} isChoice={kind === "choice"} />
+        <About field={field} isChoice={kind === "choice"} isWrong={fault !== ""} />
       </p>
     </div>
   );
 }
 
-function About({ field, isChoice }: { field: Field; isChoice: boolean }): ReactElement {
-  const limits = spokenLimits(field);
+function About({ field, isChoice, isWrong }: { field: Field; isChoice: boolean; isWrong: boolean }): ReactElement {
+  const limits = isWrong ? "" : spokenLimits(field); // what is wrong says them already
   const isOpenSecret = field.secrets === "value" && !/handle|secret/i.test(field.description);
   return (
     <>
