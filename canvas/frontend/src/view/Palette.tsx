@@ -36,13 +36,19 @@ function entry(wanted: Wanted, icon: string, about: string): Entry {
   return { wanted, group: "flow", icon, about, words: `${wanted.label} ${about}`.toLowerCase() };
 }
 
+const ACRONYMS = new Set(["HTTP", "LLM", "RAG", "URL", "API"]);
+
 // "LLMBatchInferenceActivity" as people read it: "LLM batch inference".
 export function readable(name: string): string {
   const words = name
     .replace(/Activity$/, "")
     .replace(/([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])/g, "$1$3 $2")
     .split(" ");
-  return words.map((word, index) => (index && !/^[A-Z]{2,}$/.test(word) ? word.toLowerCase() : word)).join(" ");
+  const spoken = words.map((word, index) => {
+    if (ACRONYMS.has(word.toUpperCase())) return word.toUpperCase();
+    return index && !/^[A-Z]{2,}$/.test(word) ? word.toLowerCase() : word;
+  });
+  return spoken.join(" ").replace(/\bpre check\b/, "pre-check");
 }
 
 export function useEntries(): Entry[] {

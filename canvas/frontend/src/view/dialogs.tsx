@@ -12,7 +12,10 @@ export function Modal({
 }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    if (!dialog.current?.open) dialog.current?.showModal();
+    const shown = dialog.current;
+    if (!shown || shown.open) return;
+    shown.showModal();
+    shown.querySelector<HTMLElement>("input, textarea, select")?.focus(); // not the cross, which comes first
   }, []);
   return (
     <dialog ref={dialog} className="wide-dialog" aria-label={label} onClose={onClose}>
