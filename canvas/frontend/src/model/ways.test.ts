@@ -54,3 +54,15 @@ test("where two conditional ways meet, the one beside tells which was taken", ()
   const nodes = withSilent(canvas, ran({ a: "success", c: "success" }), true);
   expect(Object.fromEntries(waysOf(canvas, nodes, true))).toEqual({ ab: "skipped", ac: "taken", bc: "skipped" });
 });
+
+test("a failure that leads somewhere takes that way, and success the other", () => {
+  const canvas = drawn("a ok", "a mend", "mend end", "ok end");
+  const [, second] = canvas.edges;
+  if (second) second.raw.data = { on_error: ["*"] };
+  const failed = withSilent(canvas, ran({ a: "failed", mend: "success" }), true);
+  expect(failed.get("ok")?.status).toBe("skipped");
+  const ways = waysOf(canvas, failed, true);
+  expect(Object.fromEntries(ways)).toEqual({ aok: "skipped", amend: "taken", mendend: "taken", okend: "skipped" });
+  const well = withSilent(canvas, ran({ a: "success", ok: "success" }), true);
+  expect(Object.fromEntries(waysOf(canvas, well, true))).toMatchObject({ aok: "taken", amend: "skipped" });
+});

@@ -2,7 +2,7 @@
 // Owns the inference; what cannot be told from what ran is left open.
 import { type Canvas, type CanvasEdge, kindOf } from "./document";
 import { objectOr, textOr } from "./json";
-import { type Fate, isOpen, silent } from "./run";
+import { type Fate, isOpen, isUnwell, silent } from "./run";
 
 export type Way = "taken" | "skipped";
 
@@ -12,10 +12,12 @@ export function withSilent(canvas: Canvas, fates: Map<string, Fate>, isOver: boo
   const all = new Map(fates);
   const into = grouped(canvas.edges, (edge) => edge.target);
   const kinds = new Map(canvas.nodes.map((node) => [node.key, kindOf(node)]));
+  const catching = new Set(canvas.edges.filter(isOnError).map((edge) => edge.source));
   const isSettled = (key: string): boolean => {
     if (kinds.get(key) === "start") return true;
     const status = all.get(key)?.status ?? "";
-    return status === "success" || status === "skipped";
+    // A failure that leads somewhere is no end.
+    return status === "success" || status === "skipped" || (isUnwell(status) && catching.has(key));
   };
   const steps = canvas.nodes.filter((node) => kinds.get(node.key) === "activity").map((node) => node.key);
   // Each round settles what follows what was settled before; a drawing that can run has no circles.
@@ -24,7 +26,8 @@ export function withSilent(canvas: Canvas, fates: Map<string, Fate>, isOver: boo
     for (const key of steps) {
       const edges = into.get(key) ?? [];
       if (all.has(key) || !edges.length || !edges.every((edge) => isSettled(edge.source))) continue;
-      if (!edges.some((edge) => isConditional(edge) || all.get(edge.source)?.status === "skipped")) continue;
+      const isGuarded = (edge: CanvasEdge) => isConditional(edge) || catching.has(edge.source);
+      if (!edges.some((edge) => isGuarded(edge) || all.get(edge.source)?.status === "skipped")) continue;
       all.set(key, silent("skipped"));
       isNew = true;
     }
@@ -46,10 +49,16 @@ export function waysOf(canvas: Canvas, fates: ReadonlyMap<string, Fate>, isOver:
   };
   const isDone = (key: string): boolean => hasRun(key) && !isOpen(fates.get(key)?.status ?? "");
   const isSkipped = (key: string): boolean => fates.get(key)?.status === "skipped";
+  const catching = new Set(canvas.edges.filter(isOnError).map((edge) => edge.source));
   const open: CanvasEdge[] = [];
   for (const edge of canvas.edges) {
     const { key, source, target } = edge;
-    if (isSkipped(source) || isSkipped(target)) ways.set(key, "skipped");
+    // Whether the source failed decides between its edges on errors and the others.
+    const decided = catching.has(source) && isDone(source);
+    const isMeant = isOnError(edge) === isUnwell(fates.get(source)?.status ?? "");
+    if (isSkipped(source) || isSkipped(target) || (decided && !isMeant)) ways.set(key, "skipped");
+    else if (decided && !isConditional(edge) && (kinds.get(target) === "end" ? isOver : hasRun(target)))
+      ways.set(key, "taken");
     else if (kinds.get(target) === "end") {
       if (!isOver || fates.get(source)?.status !== "success") continue;
       if (isConditional(edge)) open.push(edge);
@@ -88,6 +97,11 @@ function dataOf(edge: CanvasEdge) {
 
 function isConditional(edge: CanvasEdge): boolean {
   return textOr(dataOf(edge).condition).trim() !== "";
+}
+
+function isOnError(edge: CanvasEdge): boolean {
+  const names = dataOf(edge).on_error;
+  return Array.isArray(names) && names.length > 0;
 }
 
 function isElse(edge: CanvasEdge): boolean {

@@ -13,6 +13,7 @@ import { useRows } from "./rows";
 const HEIGHT = 26;
 const NAMES = 190; // px left of the bars
 const ZOOM = 0.7;
+const HOLDS = new Set(["Parallel", "Pass"]); // the branches of a drawing, and what a caught failure leads to
 
 export function Timeline(): ReactElement {
   const items = useRun((run) => run.items);
@@ -37,7 +38,7 @@ export function Timeline(): ReactElement {
         waits: (activity) => activities.find(activity)?.category === "approval",
         opened,
         // What only holds the branches of the drawing together was not drawn.
-        hidden: (one) => labels.size > 0 && !labels.has(one.state) && !("type" in one && one.type !== "Parallel"),
+        hidden: (one) => labels.size > 0 && !labels.has(one.state) && !("type" in one && !HOLDS.has(one.type)),
       }),
     [items, attempts, standing, now, labels, activities, opened],
   );
