@@ -118,9 +118,9 @@ def check_connection(
 def check_canvas(nodes: Sequence[Any], edges: Sequence[Any], catalogue: Catalogue) -> Compatibility:
     """Judge every connection of a canvas, in drawing order; never raises, whatever the elements are.
 
-    An input that the start declares, or another node before the target gives, is not missed. Edges of type
-    ``dependency`` only order and are not judged, nor are those at start and end nodes and at states that are no
-    activities. What cannot be read, edges from or to nothing and activities without any edge are ``warnings``.
+    An input that the start declares, or another node before the target gives, is not missed. Edges that only order, of
+    type ``dependency`` and taken on errors, are not judged, nor are those at start and end nodes and at states that are
+    no activities. What cannot be read, edges from or to nothing and activities without any edge are ``warnings``.
     """
     quiet = Findings()
     read = [read_node(raw, index, catalogue, quiet) for index, raw in enumerate(fill_nodes(list(nodes), catalogue))]
@@ -146,11 +146,8 @@ def check_read(nodes: Sequence[Node], edges: Sequence[Edge], catalogue: Catalogu
     supply = Supply(nodes, joined, catalogue)
     for edge in joined:
         source, target = by_id[edge.source], by_id[edge.target]
-        if (
-            edge.relation_type == RelationType.DEPENDENCY
-            or edge.source == edge.target
-            or not _is_judged(source, target)
-        ):
+        orders = edge.relation_type == RelationType.DEPENDENCY or bool(edge.on_error)
+        if orders or source is target or not _is_judged(source, target):
             continue
         given = {*(start.config or {})} if start is not None else set()
         takes = catalogue.find(target.activity)
@@ -176,7 +173,8 @@ class Supply:
         self._catalogue = catalogue
         self._next: dict[str, list[str]] = defaultdict(list)
         for edge in edges:
-            if edge.relation_type != RelationType.DEPENDENCY:
+            # What failed has given nothing.
+            if edge.relation_type != RelationType.DEPENDENCY and not edge.on_error:
                 self._next[edge.source].append(edge.target)
         self._reached: dict[tuple[str, Types], set[str]] = {}
 

@@ -78,14 +78,14 @@ def connect_alone(sent: Sent, problem: Problem) -> Fix | None:
     start, end = sent.drawn.start, sent.drawn.end
     if start is not None and not any(target == node.id for _, target in pairs):
         pairs.append((start.id, node.id))
-    if end is not None and not any(source == node.id for source, _ in pairs):
+    if end is not None and node.state_type != "Fail" and not any(source == node.id for source, _ in pairs):
         pairs.append((node.id, end.id))
     if not pairs:
         lasts = [
             other.id
             for other in sent.drawn.activities
-            if other is not node and sent.ways.has_way_in(other.id) and not sent.ways.has_way_out(other.id)
-        ] or [other.id for other in sent.drawn.activities if other is not node]
+            if other is not node and sent.ways.has_way_in(other.id) and other.id in _at_end(sent)
+        ] or [other.id for other in sent.drawn.activities if other is not node and other.state_type != "Fail"]
         if not lasts:
             return None
         pairs = [(min(lasts, key=lambda other: sent.drawn.distance(other, node.id)), node.id)]
@@ -173,6 +173,13 @@ def mend_else(sent: Sent, problem: Problem) -> Fix | None:
     return make_unconditional(sent, problem) if edge is not None and edge.condition.strip() == "else" else None
 
 
+def forget_errors(sent: Sent, problem: Problem) -> Fix | None:
+    """Take an edge always that is taken on errors of what cannot fail."""
+    index = sent.edge_at(problem.edge_id)
+    changes = sent.without_edge_keys(index, "on_error", "relation_type") if index is not None else ()
+    return Fix("Take it always", changes) if changes else None
+
+
 def _without(sent: Sent, problem: Problem, label: str) -> Fix | None:
     index = sent.edge_at(problem.edge_id)
     changes = sent.without_edge_keys(index, "relation_type") if index is not None else ()
@@ -184,4 +191,7 @@ def _at_start(sent: Sent) -> list[str]:
 
 
 def _at_end(sent: Sent) -> list[str]:
-    return [node.id for node in sent.drawn.activities if not sent.ways.has_way_out(node.id)]
+    # A Fail ends the run where it stands.
+    return [
+        node.id for node in sent.drawn.activities if node.state_type != "Fail" and not sent.ways.has_way_out(node.id)
+    ]

@@ -29,6 +29,8 @@ FIXES: Final[Mapping[str, Callable[[Sent, Problem], Fix | None]]] = {
     "edge-into-start": edges.remove_edge,
     "edge-out-of-end": edges.remove_edge,
     "edge-out-of-fail": edges.remove_edge,
+    "error-taken-before": edges.remove_edge,
+    "error-of-what-cannot-fail": edges.forget_errors,
     "redundant-start-edge": edges.remove_edge,
     "condition-on-redundant-edge": edges.remove_edge,
     "cycle": edges.break_cycle,

@@ -167,8 +167,8 @@ def _refusal(drawn: Drawn, ways: Ways, one: Proposal, existing: set[tuple[str, s
         return "notes and groups run nothing"
     if target.kind == "start":
         return "nothing leads into a start"
-    if source.kind == "end":
-        return "nothing leads out of an end"
+    if source.kind == "end" or source.state_type == "Fail":
+        return "nothing leads out of an end" if source.kind == "end" else "a Fail ends the run"
     if (one.source, one.target) in existing:
         return "they are connected already"
     if (one.source, one.target) in ways.pairs:
@@ -191,7 +191,7 @@ def _ends(drawn: Drawn, ways: Ways) -> list[Proposal]:
         found += [
             Proposal(node.id, drawn.end.id, "dependency", "",
                      {"verb": "ends", "connection_type": "direct-map", "semantic_match": "Nothing comes after it"})
-            for node in chosen if not ways.has_way_out(node.id)
+            for node in chosen if not ways.has_way_out(node.id) and node.state_type != "Fail"
         ]  # fmt: skip
     for one in found:
         ways.add(one.source, one.target)

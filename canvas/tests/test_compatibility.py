@@ -109,6 +109,7 @@ def test_an_input_that_reads_a_field_of_another_type_is_told() -> None:
 def test_dependencies_ends_states_and_remarks_are_not_judged() -> None:
     scan, analyze = node("scan", "SecurityScanActivity", path="p"), node("analyze", "AnalyzeCodeActivity")
     assert told([scan, analyze], [edge("scan", "analyze", relation_type="dependency")]) == []
+    assert told([scan, analyze], [edge("scan", "analyze", on_error=["*"])]) == []
     wait = {"id": "wait", "type": "wait", "data": {"duration": "1s"}}
     assert told([start(), wait, analyze, end()], edges("start wait analyze end")) == []
     assert check_canvas([{"id": "n", "type": "note", "data": {"text": "x"}}], [], MORE).disconnected == []

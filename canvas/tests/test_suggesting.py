@@ -90,10 +90,12 @@ def test_what_is_suggested_can_be_drawn_and_compiles() -> None:
         ("clone", "start", "nothing leads into a start"),
         ("end", "clone", "nothing leads out of an end"),
         ("note", "clone", "notes and groups run nothing"),
+        ("fail", "scan", "a Fail ends the run"),
     ],
 )
 def test_what_no_canvas_can_have_is_left_out_with_its_reason(source: str, target: str, why: str) -> None:
-    nodes = [start(), CLONE, SCAN, end(), {"id": "note", "type": "note", "data": {}}]
+    fail = {"id": "fail", "type": "fail", "data": {"error": "No"}}
+    nodes = [start(), CLONE, SCAN, end(), {"id": "note", "type": "note", "data": {}}, fail]
     outcome = reviewed(nodes, edges("start clone scan end"), (source, target))
     assert (outcome.suggested, outcome.rejected) == ([], [(source, target, why)])
 
