@@ -27,6 +27,7 @@ MODEL: Final = "reasoning"
 PURPOSE: Final = "router"
 SECONDS: Final = 45.0
 MOST_ACTIVITIES: Final = 30
+_MARK = re.compile(r"^[ \t]*(?:END|BEGIN|[^\n]{0,200}, BEGIN|Activities:)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _ADDRESS = re.compile(r"\w+://|^[\w.-]+@[\w.-]+:|@[\w-]+\.|^/|^~|\.\./", re.IGNORECASE)
 
 
@@ -79,7 +80,7 @@ def ask_model(
     request = rendering.render(
         "router/request.j2",
         message=sentence.shown(sentence.text),
-        context=context or None,
+        context=_without_marks(context) or None,
         skills=_listed(memory, "skills", ("name", "description", "why")),
         lessons=_listed(memory, "lessons", ("level", "text")),
         activities=[_described(activity) for activity in public.values()],
@@ -108,11 +109,16 @@ def ask_model(
     return _checked(answer, sentence, context, public, words)
 
 
+def _without_marks(text: str) -> str:
+    """Return ``text`` with lines that look like the marks around it set off: nothing in it may end it."""
+    return _MARK.sub(r"> \g<0>", text)
+
+
 def _listed(memory: Mapping[str, Any], key: str, fields: tuple[str, ...]) -> list[dict[str, str]]:
-    """Return what was remembered, with text for every field the prompt reads; anything else is left out."""
+    """Return what was remembered, with a line for every field the prompt reads; anything else is left out."""
     found = memory.get(key)
     items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
-    return [{name: str(item.get(name) or "")[:2_000] for name in fields} for item in items[:20]]
+    return [{name: " ".join(str(item.get(name) or "")[:2_000].split()) for name in fields} for item in items[:20]]
 
 
 def _described(activity: Activity) -> dict[str, Any]:
@@ -153,6 +159,8 @@ def _checked(
         f"There is no activity {n}; it is left out." for n in answer["activities"] if n not in activities
     ]
     intent.warnings += [f"{n} is ruled out by the sentence; it is left out." for n in known if n in words.excluded]
+    if words.notify == "failure" and phrases.NOTIFY in words.activities and phrases.NOTIFY not in intent.activities:
+        intent.activities.append(phrases.NOTIFY)  # read word for word: whoever wants to hear of a failure does
     intent.order = set(zip(intent.activities, intent.activities[1:], strict=False))
     intent.parameters = _parameters(answer["parameters"], sentence, context, intent) | words.parameters
     intent.workflow_name = words.workflow_name or answer["workflowName"]
