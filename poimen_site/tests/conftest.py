@@ -14,7 +14,6 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
-from poimen_site.first_run import MARKER
 from poimen_site.tests.browsing import CHROMIUM, Site, window
 from poimen_site.tests.places import PASSWORD, Place
 from poimen_site.tests.test_up import Installation
@@ -46,7 +45,7 @@ def site() -> Iterator[Site]:
             pytest.fail(reason)
         pytest.skip(reason)
     installation = Installation()
-    (installation.home / MARKER).touch()  # no examples, and no check-up beside the tests
+    installation.prepare()
     try:
         installation.start()
         site = Site(installation)

@@ -14,7 +14,7 @@ GROUP = re.compile(r'xdist_group\("(\w+)"\)')
 LONGEST = ("browser", "up", "client", "live")
 
 
-class GroupScheduling(LoadScopeScheduling):
+class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """One module after the other, and those with the same ``xdist_group`` mark in the same process.
 
     ``--dist loadgroup`` finds the marks by names that it gives to tests, which pytest 9.2 does not take.

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from poimen_site.tests.homes import Home
+from poimen_site.tests.prepared_homes import prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -51,8 +52,9 @@ with connection.cursor() as cursor:
 @pytest.fixture
 def homes(tmp_path: Path) -> Iterator[tuple[Home, Home]]:
     made = Home(tmp_path / "old"), Home(tmp_path / "new")
+    prepare(made[0].path, made[0].environment)
     for home in made:
-        home.path.mkdir()
+        home.path.mkdir(exist_ok=True)
         home.postgres.start()
     try:
         yield made
@@ -64,7 +66,6 @@ def homes(tmp_path: Path) -> Iterator[tuple[Home, Home]]:
 def test_what_was_backed_up_is_there_after_the_restore(homes: tuple[Home, Home], tmp_path: Path) -> None:
     old, new = homes
     kept = tmp_path / "kept"
-    old.must("manage.py", "migrate", "-v", "0")
     old.must("-c", FILL)
     assert "database.dump" in old.must("manage.py", "backup", kept)
     assert kept.stat().st_mode & 0o077 == 0, "others may not read the keys"

@@ -24,12 +24,14 @@ from poimen_site import bounded_connection
 from poimen_site.bounded_connection import BoundedConnection
 from poimen_site.embedded_postgres import EmbeddedPostgres
 from poimen_site.tests.polling import until
+from poimen_site.tests.prepared_homes import prepare
 
 
 @pytest.fixture
 def server() -> Iterator[EmbeddedPostgres]:
     home = Path(tempfile.mkdtemp(prefix="poimen-home-"))
     home.chmod(0o755)
+    prepare(home, os.environ | {"DJANGO_SETTINGS_MODULE": "poimen_site.settings"})
     made = EmbeddedPostgres(home)
     made.start()
     yield made
@@ -46,7 +48,6 @@ def client(server: EmbeddedPostgres) -> Iterator[httpx.Client]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POIMEN", "DATABASE"))}
     environment = inherited | {"POIMEN_HOME": str(server.home), "PORT": str(port)}
     manage = [sys.executable, "manage.py"]
-    subprocess.run([*manage, "migrate", "-v0"], env=environment, cwd=settings.BASE_DIR, check=True)
     with (server.home / "web.log").open("wb") as log:
         web = subprocess.Popen([*manage, "web"], env=environment, cwd=settings.BASE_DIR, stdout=log, stderr=log)
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as made:

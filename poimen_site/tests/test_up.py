@@ -19,7 +19,9 @@ import pytest
 from django.conf import settings
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
+from poimen_site.first_run import MARKER
 from poimen_site.tests.polling import until
+from poimen_site.tests.prepared_homes import prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
 
@@ -50,6 +52,11 @@ class Installation:
             "PORT": str(self.port),
             "POIMEN_ADMIN_PASSWORD": PASSWORD,
         }
+
+    def prepare(self) -> None:
+        """Give it the database of an installation that was started before, without examples and a check-up."""
+        (self.home / MARKER).write_text("\n")
+        prepare(self.home, self.environment)
 
     def start(self) -> None:
         self.launch()
@@ -173,7 +180,7 @@ def test_the_address_is_told_once_the_web_process_answers(installation: Installa
 
 
 def test_what_dies_comes_back_and_others_are_refused(installation: Installation) -> None:
-    (installation.home / "first-run").write_text("\n")
+    installation.prepare()
     installation.start()
     for command in ("web", "qcluster", "clock"):
         victim = installation.service(command)
@@ -219,7 +226,7 @@ def test_a_start_says_at_once_which_database_it_waits_for(installation: Installa
 
 
 def test_a_stop_is_quick_while_the_database_hangs(installation: Installation) -> None:
-    (installation.home / "first-run").write_text("\n")
+    installation.prepare()
     installation.start()
     pid = EmbeddedPostgres(installation.home).postmaster_pid()
     assert pid is not None
@@ -230,7 +237,7 @@ def test_a_stop_is_quick_while_the_database_hangs(installation: Installation) ->
 
 
 def test_a_killed_supervisor_takes_everything_along_and_the_next_one_starts(installation: Installation) -> None:
-    (installation.home / "first-run").write_text("\n")
+    installation.prepare()
     installation.start()
     assert installation.process is not None
     installation.process.kill()

@@ -17,6 +17,7 @@ import psutil
 import psycopg
 
 from poimen_site.embedded_postgres import EmbeddedPostgres
+from poimen_site.tests.prepared_homes import prepare
 
 ROOT = Path(__file__).resolve().parents[3]
 ADMIT = """
@@ -47,8 +48,8 @@ class Installation:
 
     def __enter__(self) -> "Installation":
         self.home.mkdir(parents=True, exist_ok=True)
+        prepare(self.home, self.environment)
         self.postgres.start()
-        self._run("manage.py", "migrate", "--skip-checks", "--verbosity", "0")
         return self
 
     def __exit__(self, *_: object) -> None:
