@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import engine, logs, pages, router, steps, web
+from benchmarks import canvas, engine, logs, pages, router, steps, web
 from benchmarks.installation import Installation
 from benchmarks.results import Results
 
@@ -24,6 +24,7 @@ PARTS = {
     "logs": logs.measure,
     "pages": pages.measure,
     "router": router.measure,
+    "canvas": canvas.measure,
 }
 
 

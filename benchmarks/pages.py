@@ -46,7 +46,7 @@ def measure(installation: Installation, results: Results, *, quick: bool) -> Non
                 return status == "success" and bool(answer["logs"])
 
             wait_until("the run has ended", ended, every=0.2, within=PATIENCE)
-            _sign_in(client)
+            sign_in(client)
             page = f"/ui/executions/{run['id']}"
             times = [_took(client, page) for _ in range(10 if quick else 50)]
             results.add("page, without its log: p50", percentile(times, 0.5), "ms")
@@ -57,7 +57,7 @@ def measure(installation: Installation, results: Results, *, quick: bool) -> Non
             _in_browser(results, client, url, page)
 
 
-def _sign_in(client: httpx.Client) -> None:
+def sign_in(client: httpx.Client) -> None:
     """A session, as people have."""
     client.get("/ui/sign-in")
     form = {"username": "bench", "password": web.PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
