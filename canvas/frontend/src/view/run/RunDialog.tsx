@@ -138,7 +138,7 @@ function InputRow({
     id,
     name: input.name,
     "aria-describedby": fault ? `${id}-fault` : undefined,
-    "aria-invalid": fault !== "",
+    "aria-invalid": fault ? true : undefined,
     "aria-required": input.isRequired,
   };
   const hint = input.default === undefined ? "" : `${typed(input, input.default)} (default)`;
