@@ -2,119 +2,27 @@
 
 import json
 import math
-import time
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from workflows.spec import limits
 from workflows.spec import reading as reading_module
 from workflows.spec.report import CODES, MAX_PROBLEMS
-from workflows.spec.validator import SpecReport, validate_spec
-
-
-@dataclass
-class Known:
-    """An activity as the validator sees it."""
-
-    name: str
-    properties: dict[str, Any]
-    required: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
-    definitions: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def input_schema(self) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "properties": self.properties,
-            "required": list(self.required),
-            "$defs": self.definitions,
-        }
-
-    @cached_property
-    def output_schema(self) -> dict[str, Any]:
-        return {"type": "object", "properties": {name: {} for name in self.outputs}}
-
-
-OPTIONAL_TEXT = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
-ACTIVITIES = {
-    known.name: known
-    for known in (
-        Known(
-            "CloneRepoActivity", {"repo": {"type": "string"}, "branch": OPTIONAL_TEXT}, ("repo",), ("path", "commit")
-        ),
-        Known(
-            "AnalyzeCodeActivity",
-            {
-                "path": {"type": "string"},
-                "depth": {"type": "integer", "minimum": 1, "maximum": 9},
-                "languages": {"type": "array", "items": {"type": "string"}},
-                "rule": {"$ref": "#/$defs/Rule"},
-            },
-            ("path",),
-            ("files",),
-            ("CloneRepoActivity",),
-            {"Rule": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
-        ),
-        Known(
-            "ReportActivity",
-            {
-                "format": {"type": "string", "enum": ["markdown", "html"]},
-                "data": {},
-                "pages": {"type": "integer", "x-most": 9},
-            },
-        ),
-    )
-}
-
-END: dict[str, Any] = {"name": "End", "type": "Succeed"}
-
-
-def task(name: str = "A", **more: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Task", "resource": "ReportActivity", **more}
-
-
-def result(name: str = "A", value: Any = 1, **more: Any) -> dict[str, Any]:
-    return {"name": name, "type": "Pass", "result": value, **more}
-
-
-def spec(*states: Any, **more: Any) -> dict[str, Any]:
-    return {"name": "trial", "states": list(states), **more}
-
-
-def choice(when: Any, target: str = "End", **more: Any) -> dict[str, Any]:
-    return {"name": "If", "type": "Choice", "choices": [{"when": when, "next": target}], **more}
-
-
-def parallel(*branches: Any, **more: Any) -> dict[str, Any]:
-    return {"name": "Fan", "type": "Parallel", "branches": list(branches), **more}
-
-
-def each(*states: Any, items: Any = (), **more: Any) -> dict[str, Any]:
-    return {"name": "Each", "type": "Map", "items": list(items), "states": list(states), **more}
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-def inline(depth: int) -> dict[str, Any]:
-    return spec(result() if depth == 0 else {"name": "W", "type": "Workflow", "spec": inline(depth - 1)})
-
-
-def check(document: object) -> SpecReport:
-    return validate_spec(document, activities=ACTIVITIES, workflow_names={"nightly", "weekly"})
-
+from workflows.spec.validator import validate_spec
+from workflows.tests.spec_documents import (
+    END,
+    check,
+    choice,
+    each,
+    inline,
+    nested,
+    parallel,
+    result,
+    spec,
+    task,
+)
 
 CASES: list[tuple[str, str, object]] = [
     # code, path, document
@@ -520,180 +428,3 @@ def test_a_document_that_unfolds_without_end_is_refused() -> None:
     for _ in range(35):
         value = [value, value]
     assert [problem.code for problem in check(spec(result(value=value))).problems] == ["too-large"]
-
-
-def chain(length: int) -> dict[str, Any]:
-    states = [
-        task(f"S{n}", parameters={"data": f"${{S{n - 1}.output.x}}", "format": "html"} if n else {}, next=f"S{n + 1}")
-        for n in range(length)
-    ]
-    states[-1]["next"] = None
-    return spec(*states)
-
-
-def timed(document: object) -> tuple[SpecReport, float]:
-    """Return the report and the processor time it took, in seconds: others may be busy on the machine too."""
-    started = time.process_time()
-    report = check(document)
-    return report, time.process_time() - started
-
-
-def test_a_thousand_states_are_checked_in_a_moment() -> None:
-    document = chain(1000)
-    report, _ = timed(document)
-    assert report.valid
-    assert min(timed(document)[1] for _ in range(3)) < 0.3
-
-
-BUSY = {
-    "ten thousand states": chain(10_000),
-    "ten thousand wrong jumps": spec(*(task(f"S{n}", next=f"T{n}") for n in range(10_000))),
-    "ten thousand states of one name": spec(*[task(next="A")] * 10_000),
-    "loops in loops": spec(
-        *(choice("{% true %}", f"S{max(0, n - 7)}", default=f"S{n + 1}") | {"name": f"S{n}"} for n in range(3000))
-    ),
-    "five thousand expressions": spec(*(result(f"S{n}", f"{{% vars.x{n} + [1..{n}] %}}") for n in range(5000))),
-    "expressions that take for ever to read": spec(
-        *(result(f"S{n}", "{% " + "(" * 60 + f"a{n}" + " ?? b)" * 60 + " %}") for n in range(99))
-    ),
-    "a thousand branches in a row": spec(
-        parallel(
-            *(
-                {"name": f"B{n}", "states": [task(f"S{n}")], "dependsOn": [f"B{n - 1}"] if n else []}
-                for n in range(1000)
-            )
-        )
-    ),
-    "parameters that match nothing": spec(
-        *(task(f"S{n}", parameters={f"p{m}": m for m in range(20)}) for n in range(2000))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BUSY)
-def test_no_document_keeps_validation_busy_for_long(name: str) -> None:
-    report, seconds = timed(BUSY[name])
-    assert len(report.problems) <= MAX_PROBLEMS + 1
-    assert seconds < 10
-
-
-SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=20)
-    | st.sampled_from(
-        [
-            "A",
-            "B",
-            "Task",
-            "Pass",
-            "Map",
-            "${A.output}",
-            "{% A.output %}",
-            "${",
-            "{%%}",
-            "${vars.x:-1}",
-            "1h",
-            "*",
-            "\x00",
-            "\ud800",
-        ]
-    )
-)
-KEYS = st.sampled_from(
-    [
-        "name",
-        "states",
-        "type",
-        "next",
-        "end",
-        "catch",
-        "retry",
-        "timeout",
-        "branches",
-        "dependsOn",
-        "when",
-        "choices",
-        "default",
-        "items",
-        "result",
-        "output",
-        "assign",
-        "parameters",
-        "resource",
-        "spec",
-        "workflow",
-        "startAt",
-        "errorHandling",
-        "errors",
-        "resultPath",
-        "maxAttempts",
-        "continueAsNew",
-        "input",
-    ]
-) | st.text(max_size=5)
-ANYTHING = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=30
-)
-STATE = st.fixed_dictionaries(
-    {},
-    optional={
-        "name": st.sampled_from("ABCD") | ANYTHING,
-        "type": st.sampled_from(["Task", "Pass", "Fail", "Succeed", "Wait", "Choice", "Parallel", "Map", "Workflow"])
-        | ANYTHING,
-        "next": st.sampled_from("ABCDE") | ANYTHING,
-        "end": st.booleans() | ANYTHING,
-        "catch": st.lists(st.dictionaries(KEYS, ANYTHING, max_size=3), max_size=2) | ANYTHING,
-        "choices": st.lists(
-            st.fixed_dictionaries({"when": ANYTHING, "next": st.sampled_from("ABCD") | ANYTHING}), max_size=2
-        ),
-        "result": ANYTHING,
-        "assign": ANYTHING,
-        "items": ANYTHING,
-        "retry": ANYTHING,
-        "timeout": ANYTHING,
-    },
-)
-STATES = st.recursive(
-    st.lists(STATE, max_size=4),
-    lambda inner: st.lists(
-        st.builds(lambda state, states: {**state, "type": "Map", "states": states}, STATE, inner)
-        | st.builds(
-            lambda state, states, needs: {
-                **state,
-                "type": "Parallel",
-                "branches": [{"states": states, "dependsOn": needs}],
-            },
-            STATE,
-            inner,
-            ANYTHING,
-        )
-        | st.builds(
-            lambda state, states: {**state, "type": "Workflow", "spec": {"name": "x", "states": states}}, STATE, inner
-        )
-        | STATE,
-        max_size=3,
-    ),
-    max_leaves=5,
-)
-
-
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(ANYTHING | st.builds(lambda states: spec(*states), STATES) | st.binary(max_size=50) | st.text(max_size=50))
-def test_whatever_is_handed_in_is_answered_with_a_report(document: object) -> None:
-    report = check(document)
-    assert report.valid is (report.spec is not None)
-    assert report.valid is not bool(report.errors)
-    for problem in report.problems:
-        assert CODES[problem.code][0] == problem.severity
-        assert problem.message.isprintable()
-    json.dumps(report.as_json()).encode("ascii")
-
-
-@settings(max_examples=100, deadline=None)
-@given(ANYTHING)
-def test_text_and_data_are_judged_alike(document: object) -> None:
-    text = json.dumps(document)
-    assert check(text).valid is check(json.loads(text)).valid
