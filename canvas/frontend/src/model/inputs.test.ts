@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readCanvas } from "./document";
-import { given, inputsOf, meant, typed } from "./inputs";
+import { given, type Input, inputsOf, meant, typed } from "./inputs";
 
 const canvas = readCanvas({
   nodes: [
@@ -9,7 +9,11 @@ const canvas = readCanvas({
   ],
 });
 const inputs = inputsOf(canvas, ["extra"]);
-const called = (name: string) => inputs.find((input) => input.name === name) ?? inputs[0]!;
+function called(name: string): Input {
+  const found = inputs.find((input) => input.name === name);
+  if (!found) throw new Error(`no input ${name}`);
+  return found;
+}
 
 test("the inputs are those declared, read and missing, with the type of their default", () => {
   expect(inputs.map(({ name, type, isRequired }) => [name, type, isRequired])).toEqual([
