@@ -41,7 +41,14 @@ function draftNow(state: Editor): JsonObject {
   return { name, description, status, ...writeCanvas(state.history.present) };
 }
 
-async function keepHere(): Promise<void> {
+// One at a time, in order: what is written last is what is true.
+let keeping: Promise<void> = Promise.resolve();
+function keepHere(): Promise<void> {
+  keeping = keeping.then(writeHere);
+  return keeping;
+}
+
+async function writeHere(): Promise<void> {
   const state = editor.getState();
   const canvas = state.history.present;
   try {
@@ -68,18 +75,33 @@ async function keepHere(): Promise<void> {
   }
 }
 
-// Writes the draft to the server, or drops it there once everything is saved. One at a time.
-let isSending = false;
+// Writes the draft to the server, or drops it there once everything is saved. One at a time: false while another is.
+let sending: Promise<boolean> | null = null;
 async function keepThere(isLast = false): Promise<boolean> {
+  if (sending) return false;
+  sending = writeThere(isLast);
+  try {
+    return await sending;
+  } finally {
+    sending = null;
+  }
+}
+
+// Once everything is saved: until no draft is left that a reload would find and hold against the new version.
+export async function forgetDrafts(): Promise<void> {
+  await Promise.all([keepHere(), sending]);
+  await keepThere();
+  await sending; // somebody else may have been first
+}
+
+async function writeThere(isLast: boolean): Promise<boolean> {
   const state = editor.getState();
-  if (isSending) return false;
   if (state.remote === "elsewhere" || state.remote === "refused") return true;
   if (!isDirty(state) && !revision) {
     if (state.remote === "offline") editor.setState({ remote: "none" }); // nothing is left to be sent
     return true;
   }
   if (isDirty(state) && state.history.present === remoteCanvas) return true;
-  isSending = true;
   try {
     if (isDirty(state)) {
       const canvas = state.history.present;
@@ -100,8 +122,6 @@ async function keepThere(isLast = false): Promise<boolean> {
     return !isDirty(editor.getState());
   } catch (error) {
     return failed(error);
-  } finally {
-    isSending = false;
   }
 }
 

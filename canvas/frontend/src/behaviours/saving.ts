@@ -5,6 +5,7 @@ import { objectOr, textOr } from "../model/json";
 import { readProblems } from "../model/problems";
 import { Refused, request, requestList } from "../server/requests";
 import { editor, isDirty, say, setProblems, type Theirs } from "../store";
+import { forgetDrafts } from "./drafting";
 
 // True when everything drawn is on the server. `reason` is kept with the version.
 export async function save(reason = ""): Promise<boolean> {
@@ -27,12 +28,14 @@ export async function save(reason = ""): Promise<boolean> {
     editor.setState({
       saved: { version: Number(answer.version), canvas: isUntouched ? same : sent },
       history: isUntouched && same !== sent ? { ...record(now, same, "saved"), past: now.past } : now,
-      saving: { state: "idle" },
       draft: isUntouched ? "none" : "kept",
       restored: null,
       newer: null,
     });
     if (isUntouched) setProblems(readProblems(objectOr(answer.validation)));
+    // Saved is said when a reload would show what was saved, and not a draft that was made before.
+    await forgetDrafts();
+    editor.setState({ saving: { state: "idle" } });
     say(`Saved as version ${answer.version}.`);
     return isUntouched;
   } catch (error) {
