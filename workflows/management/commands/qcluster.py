@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 ALIVE_SECONDS = 8.0  # a pump beats every quarter of a lease
 SILENCE_SECONDS = 6.0  # no pump at all, the database being there: nothing runs, so the cluster is replaced at once
 SHORTAGE_SECONDS = 20.0  # some pumps: those that live finish what they hold before the cluster is replaced
+LASTING_SECONDS = 30.0  # whole for so long, a cluster was not replaced in vain
+MOST_PATIENCE = 16
 STOP_SECONDS = 8.0
 BEAT_SECONDS = 1.0
 _PR_SET_PDEATHSIG = 1
@@ -45,6 +47,7 @@ class Command(BaseCommand):
         """Run clusters, one after another if one falls silent."""
         self._stopping = False
         self._problem = ""
+        self._in_vain = 0  # clusters in a row that were replaced before they lasted
         self._id = new_id()
         log.info("the cluster connects to the database")
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what its processes leave behind is collected here
@@ -74,7 +77,8 @@ class Command(BaseCommand):
         pid = os.fork()
         if pid == 0:
             _lead_cluster()
-        watch = _Watch(settings.POIMEN_WORKERS)
+        # Where many starve for the processor, replacing them at once makes all of it worse: nobody would ever get up.
+        watch = _Watch(settings.POIMEN_WORKERS, min(2 ** max(self._in_vain - 1, 0), MOST_PATIENCE))
         database_is_there, beat_at = True, time.monotonic()
         while not self._stopping:
             if _collect(pid):
@@ -86,7 +90,12 @@ class Command(BaseCommand):
                 database_is_there, beat_at = self._beat(), time.monotonic()
                 if beat_at - asked_at > SILENCE_SECONDS / 3:
                     watch.forgive()  # the database hung, and the pumps could not beat any more than we could
-            match watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there):
+            verdict = watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there)
+            if watch.has_lasted:
+                self._in_vain = 0
+            elif verdict != "fine":
+                self._in_vain += 1
+            match verdict:
                 case "silent":
                     log.error("the cluster is silent; replacing it")
                     _kill_tree()
@@ -125,9 +134,11 @@ class Command(BaseCommand):
 class _Watch:
     """Tells a cluster that is dead or maimed from one that starts, waits for the database or lost a worker just now."""
 
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._some_at = self._all_at = time.monotonic()
+    def __init__(self, wanted: int, patience: float = 1) -> None:
+        self._wanted, self._patience = wanted, patience
+        self._some_at = self._all_at = self._judged_at = time.monotonic()
+        self._whole_for = 0.0
+        self.has_lasted = False  # all of it was alive for ``LASTING_SECONDS`` on end; then patience is over
 
     def forgive(self) -> None:
         """Begin to count anew."""
@@ -138,11 +149,15 @@ class _Watch:
         now = time.monotonic()
         if alive or not database_is_there:
             self._some_at = now
+        self._whole_for = self._whole_for + now - self._judged_at if alive >= self._wanted else 0.0
+        self._judged_at = now
+        if self._whole_for >= LASTING_SECONDS:
+            self.has_lasted, self._patience = True, 1
         if alive >= self._wanted or not database_is_there:
             self._all_at = now
-        if now - self._some_at > SILENCE_SECONDS:
+        if now - self._some_at > SILENCE_SECONDS * self._patience:
             return "silent"
-        return "short" if now - self._all_at > SHORTAGE_SECONDS else "fine"
+        return "short" if now - self._all_at > SHORTAGE_SECONDS * self._patience else "fine"
 
 
 def _lead_cluster() -> None:
