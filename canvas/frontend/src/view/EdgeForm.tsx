@@ -1,5 +1,5 @@
 // What a connection means: when it is taken, what flows over it, and how people say it.
-import { type ReactElement, useMemo, useState } from "react";
+import { type ReactElement, useId, useMemo, useState } from "react";
 import { setEdgeData, withKey } from "../model/changes";
 import { type CanvasEdge, kindOf, stateTypeOf } from "../model/document";
 import { ANY_ERROR, errorsOf, setErrors } from "../model/errors";
@@ -123,6 +123,7 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
   const condition = textOr(data.condition);
   const errors = errorsOf(edge);
   const [isTrying, setTrying] = useState(false);
+  const id = useId();
   const source = canvas.nodes.find((node) => node.key === edge.source);
   const isStart = source !== undefined && kindOf(source) === "start";
   const mayFail = source !== undefined && kindOf(source) === "activity" && stateTypeOf(source) !== "Wait";
@@ -164,9 +165,11 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
       </fieldset>
       {now === "success" && (
         <>
-          <label className="field">
-            Condition
+          <div className="field">
+            <label htmlFor={id}>Condition</label>
             <textarea
+              id={id}
+              aria-describedby={`${id}-about`}
               className="mono"
               rows={Math.min(6, Math.max(2, condition.split("\n").length))}
               spellCheck={false}
@@ -175,11 +178,11 @@ function Taken({ edge, disabled }: { edge: CanvasEdge; disabled: boolean }): Rea
               placeholder='riskLevel == "high"'
               onChange={(event) => setCondition(event.target.value)}
             />
-            <span className="about">
+            <p id={`${id}-about`} className="about">
               Bare names read what the first step gives; <code>else</code> is taken when no other holds;{" "}
               <code>{"{% … %}"}</code> is JSONata. Empty: always taken.
-            </span>
-          </label>
+            </p>
+          </div>
           {!disabled && condition && (
             <details className="more" open={isTrying} onToggle={(event) => setTrying(event.currentTarget.open)}>
               <summary>Try it on sample data</summary>

@@ -1,5 +1,5 @@
 // One line of text with its label; and how a number of things is said.
-import type { ReactElement } from "react";
+import { type ReactElement, useId } from "react";
 
 export function TextRow({
   label,
@@ -18,10 +18,12 @@ export function TextRow({
   disabled: boolean;
   onChange: (text: string) => void;
 }): ReactElement {
+  const id = useId();
   return (
-    <label className={`field${fault ? " wrong" : ""}`}>
-      {label}
+    <div className={`field${fault ? " wrong" : ""}`}>
+      <label htmlFor={id}>{label}</label>
       <input
+        id={id}
         dir="auto"
         value={value}
         placeholder={placeholder}
@@ -29,11 +31,16 @@ export function TextRow({
         spellCheck={false}
         autoComplete="off"
         aria-invalid={fault !== "" || undefined}
+        aria-describedby={fault || about ? `${id}-about` : undefined}
         onChange={(event) => onChange(event.target.value)}
       />
-      {fault && <strong className="problem-text">{fault}</strong>}
-      {about && <span className="about">{about}</span>}
-    </label>
+      {(fault || about) && (
+        <p id={`${id}-about`} className="about">
+          {fault && <strong className="problem-text">{fault} </strong>}
+          {about}
+        </p>
+      )}
+    </div>
   );
 }
 

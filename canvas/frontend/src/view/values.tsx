@@ -1,5 +1,5 @@
 // One field of a configuration: its name, the control for its type, what it may take from before, what is wrong with it.
-import { type ReactElement, useId, useState } from "react";
+import { type ReactElement, useId, useRef, useState } from "react";
 import type { Field, Readable } from "../model/activities";
 import { controlFor, spokenLimits, violation } from "../model/fields";
 import { isReference } from "../model/jsonText";
@@ -58,19 +58,28 @@ export function FieldRow({
   const isForSecrets = field.secrets === "value" || field.secrets === "url";
   const isOneText = kind === "text" || (kind === "any" && (value === undefined || typeof value === "string"));
   const turn = (what: "reference" | "secret") => setPicking(picking === what ? "" : what);
-  // What is picked is the value, or goes into the text at the place that was last looked at.
+  const left = useRef<number | null>(null); // where the text was last looked at
+  // What is picked is the value, or goes into the text: where that was last looked at, else behind it. A secret
+  // that may be the whole of a text, such as an address with its tokens, is the whole of it.
   function take(text: string): void {
     const isText = typeof value === "string" && value !== "" && !field.enum && kind !== "number" && !isHeld;
-    const area = document.getElementById(id);
-    const at = area instanceof HTMLTextAreaElement ? area.selectionEnd : (isText && value.length) || 0;
-    const into =
-      isText && (field.type === "string" || kind === "any") ? value.slice(0, at) + text + value.slice(at) : text;
-    onChange(into);
+    const isWhole = picking === "secret" && field.secrets === "value" && field.type === "string";
+    const goesInto = isText && !isWhole && (field.type === "string" || kind === "any");
+    const at = left.current ?? (isText ? value.length : 0);
+    onChange(goesInto ? value.slice(0, at) + text + value.slice(at) : text);
+    left.current = null;
     setPicking("");
     requestAnimationFrame(() => document.getElementById(id)?.focus());
   }
   return (
-    <div className={`field${problem || fault ? " wrong" : ""}`} data-field={field.name}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only remembers where its text was left
+    <div
+      className={`field${problem || fault ? " wrong" : ""}`}
+      data-field={field.name}
+      onBlur={({ target }) => {
+        if (target.id === id && target instanceof HTMLTextAreaElement) left.current = target.selectionEnd;
+      }}
+    >
       <div className="field-head">
         <label htmlFor={id}>
           {field.name}
