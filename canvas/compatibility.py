@@ -96,7 +96,7 @@ def check_connection(
     for name, taken in takes.inputs.items():
         if (read := _field_read(config.get(name), source)) is not None and read in gives.outputs:
             if not _may_fit(gives.outputs[read], taken):
-                reason = f'"{name}" reads {_said(gives, read)}, and {takes.name} takes {_types(taken)}'
+                reason = f'"{name}" reads {_said(gives, read, "which ")}, and {takes.name} takes {_types(taken)}'
                 found.append(_mismatch(source, target, gives, takes, reason, name))
             continue
         if name not in takes.required or name in config:
@@ -247,8 +247,8 @@ def _may_fit(produced: Types, taken: Types) -> bool:
     return not produced or not taken or any(fits(frozenset({kind}), taken) for kind in produced)
 
 
-def _said(gives: KnownActivity, name: str) -> str:
-    return f'"{name}" is {_types(gives.outputs[name])} as {gives.name} gives it'
+def _said(gives: KnownActivity, name: str, which: str = "") -> str:
+    return f'"{name}"{"," if which else ""} {which}is {_types(gives.outputs[name])} as {gives.name} gives it'
 
 
 def _is_judged(source: Node, target: Node) -> bool:

@@ -78,7 +78,7 @@ def _report_missing(node: Node, activity: KnownActivity, name: str, sources: lis
         why = f"; {sources[0]} has one, but may be skipped"
         suggestion = f"set data.config.{name} to ${{{sources[0]}.output.{name}:-default}}"
     else:
-        why = " and no node before it has an output of that name"
+        why = " and no node before it has an output of that name and type"
         suggestion = f"set data.config.{name}, for example to ${{workflow.input.{name}}}"
     findings.report(
         "missing-parameter",

@@ -102,6 +102,7 @@ def test_an_input_that_reads_a_field_of_another_type_is_told() -> None:
              depth="${Clone.output.commit}")]  # fmt: skip
     (wrong,) = told(nodes, edges("clone b"))
     assert (wrong["input"], wrong["connection_type"]) == ("depth", "requires-transformer")
+    assert wrong["reason"].startswith('"depth" reads "commit", which is string as CloneRepoActivity gives it, and ')
     nodes[1] = node("b", "AnalyzeCodeActivity", path="${clone.output.path}")
     assert told(nodes, edges("clone b")) == []
 

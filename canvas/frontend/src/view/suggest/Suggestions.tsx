@@ -1,6 +1,6 @@
 // The list of suggested connections beside the canvas: why each, how sure, accept or not; by pointer or by keys.
 import { useReactFlow } from "@xyflow/react";
-import { type KeyboardEvent, type ReactElement, useEffect, useMemo, useRef } from "react";
+import { type KeyboardEvent, type ReactElement, useCallback, useEffect, useMemo, useRef } from "react";
 import { accept, closeSuggestions, lookAt, reject, suggest } from "../../behaviours/suggesting";
 import { type Canvas, labelOf } from "../../model/document";
 import { textOr } from "../../model/json";
@@ -22,9 +22,12 @@ export default function Suggestions(): ReactElement {
   const flow = useReactFlow();
   const { state, at, method } = suggesting;
 
-  useEffect(() => {
-    if (state !== "asking") (list.current?.querySelector<HTMLElement>("[tabindex='0']") ?? panel.current)?.focus();
-  }, [state]);
+  // The one that is looked at has the focus; where there is none the list itself, for Escape.
+  const takeFocus = useCallback(
+    () => (list.current?.querySelector<HTMLElement>("[tabindex='0']") ?? panel.current)?.focus(),
+    [],
+  );
+  useEffect(() => void (state !== "closed" && takeFocus()), [state, takeFocus]);
   const looked = open.find((one) => one.id === at);
   const [source, target] = [looked?.source, looked?.target];
   useEffect(() => {
@@ -51,16 +54,17 @@ export default function Suggestions(): ReactElement {
     else if (event.key === "ArrowUp") go(index - 1);
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(open.length - 1);
-    else if (current && isOnItem && (event.key === "Enter" || event.key === "y")) accept([current]);
-    else if (current && isOnItem && (event.key === "Delete" || event.key === "n")) reject([current]);
+    else if (current && isOnItem && (event.key === "Enter" || event.key === "y")) decide(accept, [current]);
+    else if (current && isOnItem && (event.key === "Delete" || event.key === "n")) decide(reject, [current]);
     else return;
     event.preventDefault();
     event.stopPropagation();
-    if (!["ArrowDown", "ArrowUp", "Home", "End", "Escape"].includes(event.key)) {
-      requestAnimationFrame(() =>
-        (list.current?.querySelector<HTMLElement>("[tabindex='0']") ?? panel.current)?.focus(),
-      );
-    }
+  }
+
+  // What was pressed or had the focus goes with its entry.
+  function decide(how: (entries: Entry[]) => void, entries: Entry[]): void {
+    how(entries);
+    requestAnimationFrame(takeFocus);
   }
 
   return (
@@ -74,7 +78,7 @@ export default function Suggestions(): ReactElement {
     >
       <header>
         <div className="grow">
-          <h2>Suggested connections{state === "open" ? ` (${open.length})` : ""}</h2>
+          <h2>Suggested connections{open.length ? ` (${open.length})` : ""}</h2>
           {state === "open" && (
             <p className={`status tone-${method === "model" ? "good" : "idle"}`}>
               <Icon name={method === "model" ? "llm" : "link"} />
@@ -104,11 +108,11 @@ export default function Suggestions(): ReactElement {
         <>
           {open.length > 0 && (
             <div className="row all">
-              <button type="button" className="button primary" onClick={() => accept(open)}>
+              <button type="button" className="button primary" onClick={() => decide(accept, open)}>
                 <Icon name="check" />
                 Accept all
               </button>
-              <button type="button" className="button" onClick={() => reject(open)}>
+              <button type="button" className="button" onClick={() => decide(reject, open)}>
                 Reject all
               </button>
             </div>
@@ -121,6 +125,7 @@ export default function Suggestions(): ReactElement {
                 canvas={canvas}
                 isLookedAt={looked ? one.id === at : index === 0}
                 onLook={() => lookAt(one)}
+                onDecide={decide}
               />
             ))}
             {open.length === 0 && (
@@ -164,11 +169,13 @@ function Item({
   canvas,
   isLookedAt,
   onLook,
+  onDecide,
 }: {
   entry: Entry;
   canvas: Canvas;
   isLookedAt: boolean;
   onLook: () => void;
+  onDecide: (how: (entries: Entry[]) => void, entries: Entry[]) => void;
 }): ReactElement {
   const { wording, what } = entry;
   const called = (key: string) => {
@@ -224,11 +231,11 @@ function Item({
         </p>
       )}
       <div className="row">
-        <button type="button" className="button small" onClick={() => accept([entry])} title="Accept (Enter)">
+        <button type="button" className="button small" onClick={() => onDecide(accept, [entry])} title="Accept (Enter)">
           <Icon name="check" />
           {what === "remove" ? "Remove it" : "Accept"}
         </button>
-        <button type="button" className="button small" onClick={() => reject([entry])} title="Reject (Del)">
+        <button type="button" className="button small" onClick={() => onDecide(reject, [entry])} title="Reject (Del)">
           <Icon name="close" />
           {what === "remove" ? "Keep it" : "Reject"}
         </button>
