@@ -1,4 +1,4 @@
-// What the admin's pages do by themselves: time that is left counts down, and cells know what their column is called.
+// What the admin's pages do by themselves: time that is left counts down, cells and the search get their names.
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 
 function left(seconds) {
@@ -26,6 +26,12 @@ function nameCells() {
   }
 }
 
+function nameSearch() {
+  const field = document.getElementById("searchbar"); // Django labels it with a picture alone
+  field?.setAttribute("aria-label", field.labels[0]?.querySelector("img")?.alt || "Search");
+}
+
 nameCells();
+nameSearch();
 tick();
 setInterval(tick, 1000);
