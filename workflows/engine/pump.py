@@ -110,6 +110,7 @@ class Pump:
 
     def run(self) -> None:
         """Pump until :meth:`stop`, the end of the lifetime, or the death of the parent process."""
+        control_block.beat()  # it got this far: on a starved machine what follows takes seconds
         driving.name_worker(self.store.worker)
         log.info("pump %s is up", self.id)
         keep_what_is_loaded()

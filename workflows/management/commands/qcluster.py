@@ -47,7 +47,7 @@ class Command(BaseCommand):
         """Run clusters, one after another if one falls silent."""
         self._stopping = False
         self._problem = ""
-        self._in_vain = 0  # clusters in a row that were replaced before they lasted
+        self._in_vain = 0  # clusters in a row that were replaced before any of their pumps got up
         self._id = new_id()
         log.info("the cluster connects to the database")
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what its processes leave behind is collected here
@@ -93,8 +93,8 @@ class Command(BaseCommand):
             verdict = watch.judge(control_block.alive(ALIVE_SECONDS), database_is_there)
             if watch.has_lasted:
                 self._in_vain = 0
-            elif verdict != "fine":
-                self._in_vain += 1
+            elif verdict != "fine":  # one that got up and was killed is replaced as promptly as the first
+                self._in_vain = 0 if watch.has_risen else self._in_vain + 1
             match verdict:
                 case "silent":
                     log.error("the cluster is silent; replacing it")
@@ -138,6 +138,7 @@ class _Watch:
         self._wanted, self._patience = wanted, patience
         self._some_at = self._all_at = self._judged_at = time.monotonic()
         self._whole_for = 0.0
+        self.has_risen = False  # any of it was ever alive
         self.has_lasted = False  # all of it was alive for ``LASTING_SECONDS`` on end; then patience is over
 
     def forgive(self) -> None:
@@ -147,6 +148,7 @@ class _Watch:
     def judge(self, alive: int, database_is_there: bool) -> str:
         """``silent``, ``short`` or ``fine``."""
         now = time.monotonic()
+        self.has_risen = self.has_risen or alive > 0
         if alive or not database_is_there:
             self._some_at = now
         self._whole_for = self._whole_for + now - self._judged_at if alive >= self._wanted else 0.0
