@@ -120,9 +120,10 @@ def _body(status: int, content: bytes, kind: str) -> Misbehaviour:
 
 
 def _no_schema(handler: "ChatHandler", body: dict[str, Any], value: str) -> bool:
-    """As servers that do not know ``response_format``; what they are asked in words they do."""
+    """As servers that do not know ``response_format``; what they are asked in words they do. The value is a status."""
     if "response_format" in body:
-        handler.send_json(400, {"error": {"message": "response_format is not supported"}})
+        status = int(value) if value.isdigit() else 400
+        handler.send_json(status, {"error": {"message": "response_format is not supported"}})
         return True
     found = str(body["messages"][0].get("content")).partition("JSON Schema:\n")[2]
     if found:

@@ -262,7 +262,10 @@ def _completion(
 
 def _may_be_the_schema(error: LLMHTTPError, request: ChatRequest, has_schema_in_words: bool) -> bool:
     """Whether the server may only have refused ``response_format``: then the schema is told in words."""
-    return request.schema is not None and not has_schema_in_words and error.status in _SCHEMA_REFUSED
+    if request.schema is None or has_schema_in_words:
+        return False
+    # llama-cpp-python answers 500 to a form that it does not know, and says so.
+    return error.status in _SCHEMA_REFUSED or (error.status >= 500 and "response_format" in error.message)
 
 
 def _pause(error: LLMError, call: int) -> float:

@@ -305,8 +305,9 @@ def test_a_refusal_to_answer_in_json_is_asked_about_once(model: DemoServer) -> N
     assert (error.name, error.retryable) == ("LLMResponseError", False)
 
 
-def test_a_server_without_schemas_is_told_in_words_and_remembered(model: DemoServer) -> None:
-    model.next("no-schema", times=3)
+@pytest.mark.parametrize("status", ["400", "422", "500"])
+def test_a_server_without_schemas_is_told_in_words_and_remembered(model: DemoServer, status: str) -> None:
+    model.next("no-schema", status, times=3)
     assert ask("Count 7 sheep.", schema=SCHEMA).parsed["count"] == 7
     assert traits_of("reasoning").takes_schema is False
     assert ask("Count 8 sheep.", schema=SCHEMA).parsed["count"] == 8
