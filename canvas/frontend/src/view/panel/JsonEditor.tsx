@@ -13,7 +13,7 @@ import {
 import { Annotation, Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { type ReactElement, useEffect, useRef } from "react";
+import { type ReactElement, useEffect, useLayoutEffect, useRef } from "react";
 import type { Fault } from "../../model/jsonText";
 
 export interface JsonEditorProps {
@@ -150,7 +150,8 @@ export default function JsonEditor(props: JsonEditorProps): ReactElement {
     view.current = made;
     return () => made.destroy();
   }, []);
-  useEffect(() => {
+  // In the same breath as the rendering: a moment later the next key may have been typed, and would be taken back.
+  useLayoutEffect(() => {
     const made = view.current;
     if (!made || made.state.doc.toString() === text) return;
     const changes = { from: 0, to: made.state.doc.length, insert: text };
