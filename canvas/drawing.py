@@ -15,7 +15,7 @@ from canvas.unfolding import Unfolded, unfold
 if TYPE_CHECKING:
     import networkx as nx
 
-COLUMN, ROW = 260, 140
+COLUMN, ROW = 304, 140
 _FAILING = ("Task", "WaitForSignal", "Workflow")  # whose failures a canvas may lead on from
 _ENDS = ("Succeed",)
 
