@@ -58,9 +58,9 @@ def site() -> Iterator[Site]:
         shutil.rmtree(installation.home)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(site: Site) -> Iterator[Browser]:
-    """Chromium; each story opens windows of its own in it."""
+    """Chromium; each story opens windows of its own. It ends with its module, since its event loop bars the database."""
     with sync_playwright() as playwright:
         # Chromium's own sandbox wants rights that root and containers do not have.
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

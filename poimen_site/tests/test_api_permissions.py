@@ -121,7 +121,7 @@ OPEN = {
 }  # fmt: skip
 PAGES = {
     "", "ui/workflows", "ui/workflows/<str:workflow_id>", "ui/workflows/<str:workflow_id>/edit", "ui/executions",
-    "ui/executions/<str:execution_id>",
+    "ui/executions/<str:execution_id>", "ui/executions/<str:execution_id>/compare",
     "ui/executions/<str:execution_id>/runs/<int:run_id>", "ui/executions/<str:execution_id>/log.txt",
     "ui/executions/<str:execution_id>/artifacts/<path:name>", "ui/executions/<str:execution_id>/attempts",
     "ui/executions/<str:execution_id>/places", "ui/exchanges/<str:exchange_id>", "ui/<path:rest>",

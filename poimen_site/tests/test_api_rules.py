@@ -28,6 +28,7 @@ PAST = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T03:00:00Z"}
 # Every path with an id: route, methods with the body that would be right, what a 404 says there is none of.
 WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("workflows/<str:workflow_id>", {"get": None, "put": {"name": "x"}, "patch": {}, "delete": None}, "Workflow"),
+    ("workflows/<str:workflow_id>/draft", {"get": None, "put": {"baseVersion": 1}, "delete": None}, "Workflow"),
     ("workflows/<str:workflow_id>/execute", {"post": {}}, "Workflow"),
     ("workflows/<str:workflow_id>/executions", {"get": None}, "Workflow"),
     ("workflows/<str:workflow_id>/versions", {"get": None}, "Workflow"),

@@ -65,7 +65,7 @@ def test_a_workflow_drawn_from_nothing_survives_a_reload_and_runs(page: Page) ->
     page.wait_for_function(f"() => ({tops})([...document.querySelectorAll('.react-flow__node')]) === 1")
 
     page.keyboard.press("Control+Enter")
-    page.get_by_label("who", exact=True).fill("Ada")
+    page.get_by_role("textbox", name="who").fill("Ada")
     page.get_by_role("button", name="Save and run").click()
     expect(page.locator(".run-strip")).to_have_attribute("data-status", "success")
     is_saved(page)

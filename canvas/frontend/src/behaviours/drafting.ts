@@ -200,7 +200,10 @@ export function useDrafting(): void {
     function flush(): void {
       const state = editor.getState();
       if (!state.mayEdit) return;
-      if (state.history.present !== kept) keep();
+      if (state.history.present !== kept) {
+        kept = state.history.present;
+        void writeHere(); // at once: a page that goes waits for nothing that is under way
+      }
       if (document.visibilityState === "hidden") void keepThere(true);
     }
     // Only where nothing else holds it is a question in order.
