@@ -60,7 +60,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def browser(site: Site) -> Iterator[Browser]:
-    """Chromium; each story opens windows of its own. It ends with its module, since its event loop bars the database."""
+    """Chromium; stories open windows of their own. It ends with its module, since its event loop bars the database."""
     with sync_playwright() as playwright:
         # Chromium's own sandbox wants rights that root and containers do not have.
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
