@@ -7,8 +7,8 @@ let isLoaded = false;
 function load() {
   if (isLoaded) return;
   isLoaded = true;
-  const { script, style } = $("drawn").dataset;
-  const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
+  const { script, sheet: styles } = $("drawn").dataset;
+  const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: styles });
   document.head.append(sheet);
   import(new URL(script, location.href)).catch((error) => {
     isLoaded = false; // the next look tries again
