@@ -208,7 +208,7 @@ def window(browser: Browser, site: Site, username: str = "", **options: Any) -> 
         yield context
     finally:
         context.close()
-    assert wrong == []
+    assert not wrong, wrong
 
 
 def _own(site: Site) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ def test_which_activities_take_secrets() -> None:
         "ApproveWorkflowActivity": {"workflowId": "handle", "description": "handle"},
         "ArchiveResultsActivity": {"metadata": "handle", "credentials": "value"},
         "AssumeRoleActivity": {"clientId": "value", "clientSecret": "value"},
+        "CanvasReasonerActivity": {"nodes": "handle", "edges": "handle", "auth_token": "value"},
         "CloneRepoActivity": {"repo": "url"},
         "EchoActivity": {"value": "handle"},
         "GenerateReportActivity": dict.fromkeys(("analysisResult", "securityResult", "title"), "handle"),
