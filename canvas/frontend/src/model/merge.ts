@@ -18,6 +18,10 @@ export interface Clash {
   theirs: Json | undefined;
 }
 
+type Spot = Omit<Clash, "id">; // one value in the three canvases
+
+const WORKFLOW = { what: "workflow", key: "", name: "the workflow" } as const;
+
 export interface Merged {
   canvas: Canvas; // where nothing is chosen yet, as mine has it
   clashes: Clash[];
@@ -57,20 +61,18 @@ class Merger {
     const { base, mine, theirs } = this.all;
     const head = Object.fromEntries(
       HEAD.map((key) => {
-        const value = this.value("workflow", "", "the workflow", [key], base[key], mine[key], theirs[key]);
+        const value = this.value({ ...WORKFLOW, path: [key], base: base[key], mine: mine[key], theirs: theirs[key] });
         return [key, String(value)];
       }),
     ) as Pick<Canvas, (typeof HEAD)[number]>;
     const oddOf = (key: "nodes" | "edges"): Json[] => {
-      const value = this.value(
-        "workflow",
-        "",
-        "the workflow",
-        ["odd", key],
-        base.odd[key],
-        mine.odd[key],
-        theirs.odd[key],
-      );
+      const value = this.value({
+        ...WORKFLOW,
+        path: ["odd", key],
+        base: base.odd[key],
+        mine: mine.odd[key],
+        theirs: theirs.odd[key],
+      });
       return Array.isArray(value) ? value : [];
     };
     const odd = { nodes: oddOf("nodes"), edges: oddOf("edges") };
@@ -97,10 +99,10 @@ class Merger {
   private node(key: string): CanvasNode[] {
     const [base, mine, theirs] = [this.nodes.base.get(key), this.nodes.mine.get(key), this.nodes.theirs.get(key)];
     const name = this.names.get(key) ?? key;
-    const raws = [base?.raw, mine?.raw, theirs?.raw] as const;
+    const spot: Spot = { what: "node", key, name, path: [], base: base?.raw, mine: mine?.raw, theirs: theirs?.raw };
     const isRemoved = base && (mine === undefined) !== (theirs === undefined);
     const isClash = isRemoved && this.isUsed(key, mine ? "mine" : "theirs");
-    const raw = isClash ? this.clash("node", key, name, [], ...raws) : this.value("node", key, name, [], ...raws);
+    const raw = isClash ? this.clash(spot) : this.value(spot);
     if (!isObject(raw)) return [];
     return [mine?.raw === raw ? mine : theirs?.raw === raw ? theirs : { key, raw }];
   }
@@ -124,7 +126,15 @@ class Merger {
       if (base && ends.some((end) => !this.nodes[other].has(end) && this.nodes.base.has(end))) return [one];
     }
     const name = `${this.names.get(one.source) ?? one.source} → ${this.names.get(one.target) ?? one.target}`;
-    const raw = this.value("edge", key, name, [], base?.raw, mine?.raw, theirs?.raw);
+    const raw = this.value({
+      what: "edge",
+      key,
+      name,
+      path: [],
+      base: base?.raw,
+      mine: mine?.raw,
+      theirs: theirs?.raw,
+    });
     if (!isObject(raw)) return [];
     if (mine?.raw === raw) return [mine];
     if (theirs?.raw === raw) return [theirs];
@@ -132,15 +142,8 @@ class Merger {
     return [{ key, raw, source: end("source"), target: end("target") }];
   }
 
-  private value(
-    what: Clash["what"],
-    key: string,
-    name: string,
-    path: string[],
-    base: Json | undefined,
-    mine: Json | undefined,
-    theirs: Json | undefined,
-  ): Json | undefined {
+  private value(spot: Spot): Json | undefined {
+    const { what, path, base, mine, theirs } = spot;
     if (mine === theirs || isEqual(mine, theirs)) return mine;
     if (isEqual(base, mine)) return theirs;
     if (isEqual(base, theirs)) return mine;
@@ -150,28 +153,26 @@ class Merger {
       if (mine === undefined && isObject(theirs) && isMovedOnly(base, theirs)) return mine;
       if (theirs === undefined && isObject(mine) && isMovedOnly(base, mine)) return theirs;
     }
-    if (!isObject(mine) || !isObject(theirs)) return this.clash(what, key, name, path, base, mine, theirs);
+    if (!isObject(mine) || !isObject(theirs)) return this.clash(spot);
     const before = isObject(base) ? base : {};
     const merged: JsonObject = {};
     for (const part of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {
-      const value = this.value(what, key, name, [...path, part], before[part], mine[part], theirs[part]);
+      const value = this.value({
+        ...spot,
+        path: [...path, part],
+        base: before[part],
+        mine: mine[part],
+        theirs: theirs[part],
+      });
       if (value !== undefined) merged[part] = value;
     }
     return merged;
   }
 
-  private clash(
-    what: Clash["what"],
-    key: string,
-    name: string,
-    path: string[],
-    base: Json | undefined,
-    mine: Json | undefined,
-    theirs: Json | undefined,
-  ): Json | undefined {
-    const id = JSON.stringify([what, key, ...path]);
-    this.clashes.push({ id, what, key, name, path, base, mine, theirs });
-    return this.chosen.get(id) === "theirs" ? theirs : mine;
+  private clash(spot: Spot): Json | undefined {
+    const id = JSON.stringify([spot.what, spot.key, ...spot.path]);
+    this.clashes.push({ id, ...spot });
+    return this.chosen.get(id) === "theirs" ? spot.theirs : spot.mine;
   }
 }
 

@@ -1,4 +1,4 @@
-// One tab of the side panel.
+// One tab of a list of tabs, in the side panel and in dialogs.
 import type { ReactElement } from "react";
 
 export function Tab<T extends string>({

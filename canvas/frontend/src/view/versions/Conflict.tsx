@@ -5,12 +5,13 @@ import { type Difference, differences, spoken, summary } from "../../model/diffe
 import { type Clash, merge, type Side } from "../../model/merge";
 import { type Saving, useEditor } from "../../store";
 import { Icon } from "../icons";
+import { Tab } from "../panel/Tab";
 import { Compared } from "./Compared";
 import { DifferenceList, stepped } from "./DifferenceList";
 import { Sheet } from "./Sheet";
 import { spokenTime } from "./times";
 
-type Tab = "merged" | "theirs" | "mine" | "between";
+type Shown = "merged" | "theirs" | "mine" | "between";
 
 export default function Conflict({
   saving,
@@ -22,7 +23,7 @@ export default function Conflict({
   const mine = useEditor((state) => state.history.present);
   const version = useEditor((state) => state.saved.version);
   const { theirs, base } = saving;
-  const [tab, setTab] = useState<Tab>(base ? "merged" : "between");
+  const [tab, setTab] = useState<Shown>(base ? "merged" : "between");
   const [at, setAt] = useState<Difference | null>(null);
   const [chosen, setChosen] = useState<ReadonlyMap<string, Side>>(new Map());
   const merged = useMemo(() => (base ? merge(base, mine, theirs.canvas, chosen) : null), [base, mine, theirs, chosen]);
@@ -55,12 +56,10 @@ export default function Conflict({
       onStep={(by) => setAt((now) => stepped(list, now, by))}
     >
       <div className="tabs" role="tablist" aria-label="What is shown">
-        {base && <TabButton name="merged" now={tab} set={setTab} text="Brought together" />}
-        {base && (
-          <TabButton name="theirs" now={tab} set={setTab} text={`They: ${summary(theirChanges) || "nothing"}`} />
-        )}
-        {base && <TabButton name="mine" now={tab} set={setTab} text={`You: ${summary(myChanges) || "nothing"}`} />}
-        <TabButton name="between" now={tab} set={setTab} text="From theirs to yours" />
+        {base && <Tab name="merged" now={tab} set={setTab} text="Brought together" />}
+        {base && <Tab name="theirs" now={tab} set={setTab} text={`They: ${summary(theirChanges) || "nothing"}`} />}
+        {base && <Tab name="mine" now={tab} set={setTab} text={`You: ${summary(myChanges) || "nothing"}`} />}
+        <Tab name="between" now={tab} set={setTab} text="From theirs to yours" />
       </div>
       <div className="sheet-body two">
         <div className="drawing">
@@ -136,24 +135,6 @@ export default function Conflict({
         )}
       </footer>
     </Sheet>
-  );
-}
-
-function TabButton({
-  name,
-  now,
-  set,
-  text,
-}: {
-  name: Tab;
-  now: Tab;
-  set: (name: Tab) => void;
-  text: string;
-}): ReactElement {
-  return (
-    <button type="button" role="tab" aria-selected={name === now} onClick={() => set(name)}>
-      {text}
-    </button>
   );
 }
 
