@@ -63,7 +63,7 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
         entries = [e for e in canvas.edges if by_id[e.source].kind == "start" and by_id[e.target].kind == "activity"]
         canvas.graph = Graph(canvas.nodes, inner, entries)
         _check_entries(canvas.graph, findings)
-        _check_connections(canvas, read, canvas.graph, findings)
+        _check_connections(canvas, read, drawn, canvas.graph, findings)
     _check_references(canvas, by_id, findings)
     declared = canvas.start.config if canvas.start is not None else None
     complete_parameters(canvas.nodes, canvas.graph, canvas.configs, catalogue, declared or {}, findings)
@@ -240,12 +240,13 @@ def _check_entries(graph: Graph, findings: Findings) -> None:
                 )
 
 
-def _check_connections(canvas: Canvas, nodes: list[Node], graph: Graph, findings: Findings) -> None:
+def _check_connections(canvas: Canvas, nodes: list[Node], edges: list[Edge], graph: Graph, findings: Findings) -> None:
     import networkx  # see canvas.graph
 
+    # What an illegal edge joins is not alone: that edge is told of, and once is enough.
     drawn: networkx.Graph[str] = networkx.Graph()
     drawn.add_nodes_from(node.id for node in nodes)
-    drawn.add_edges_from((edge.source, edge.target) for edge in canvas.edges)
+    drawn.add_edges_from((edge.source, edge.target) for edge in edges if edge.source != edge.target)
     by_id = {node.id: node for node in nodes}
     alone = [node for node in nodes if not drawn.degree(node.id)] if len(nodes) > 1 else []
     for node in alone:

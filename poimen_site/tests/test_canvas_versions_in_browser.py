@@ -140,7 +140,9 @@ def test_a_reload_in_the_middle_of_it_loses_nothing_and_the_draft_can_be_let_go(
     saved(page, "not saved: your draft was restored")
     expect(steps(page, "Changed")).to_have_count(1)
     notice = page.locator(".notice")
-    expect(notice).to_contain_text("kept in this browser")
+    expect(notice).to_contain_text(
+        re.compile("kept (in this browser|on the server)")
+    )  # whichever was quicker than the reload
     notice.get_by_role("button", name="Show differences").click()
     sheet = page.get_by_role("dialog", name="Differences")
     expect(sheet.locator(".step-node.how-changed")).to_have_count(1)
@@ -170,7 +172,7 @@ def test_a_draft_goes_on_in_another_browser_and_after_a_time_without_the_network
     here.context.close()
 
     there = edited(open_page(team.editor), workflow)
-    expect(there.locator(".notice")).to_contain_text("from another browser")
+    expect(there.locator(".notice")).to_contain_text("kept on the server")
     expect(steps(there, "On the train")).to_have_count(1)
     colleague = edited(open_page(team.admin), workflow)
     saved(colleague)  # a draft is nobody else's

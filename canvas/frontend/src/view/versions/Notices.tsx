@@ -75,7 +75,7 @@ function RestoredDraft(): ReactElement | null {
   const restored = useEditor((state) => state.restored);
   const dirty = useEditor(isDirty);
   if (!restored || !dirty) return null;
-  const where = restored.from === "server" ? "from another browser" : "kept in this browser";
+  const where = restored.from === "server" ? "kept on the server" : "kept in this browser";
   return (
     <Notice tone="busy">
       <Icon name="save" />
