@@ -87,19 +87,17 @@ def give_parameter(sent: Sent, problem: Problem) -> Fix | None:
 
 
 def add_dependency(sent: Sent, problem: Problem) -> Fix | None:
-    """Let what a node builds on run before it; a step is added only where a parameter is missing without it."""
+    """Let one of those a node builds on run before it; a step is added only where a parameter is missing without."""
     node = sent.node(problem.node_id)
     activity = sent.drawn.activity_of(node) if node is not None else None
     if node is None or activity is None:
         return None
-    needed = next((name for name in activity.info.dependencies if name in problem.message), None)
-    known = sent.catalogue.find(needed) if needed else None
-    if known is None:
-        return None
-    if connected := _connect_giver(sent, node, lambda other: other is known, ""):
+    needed = [known for name in activity.info.dependencies if (known := sent.catalogue.find(name)) is not None]
+    if connected := _connect_giver(sent, node, lambda other: other in needed, ""):
         return connected
     missing = [name for name in activity.required if name not in (node.config or {})]
-    return _add_before(sent, node, known) if any(name in known.outputs for name in missing) else None
+    giver = next((known for known in needed if any(name in known.outputs for name in missing)), None)
+    return _add_before(sent, node, giver) if giver is not None else None
 
 
 def mend_parameter_name(sent: Sent, problem: Problem) -> Fix | None:

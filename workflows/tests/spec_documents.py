@@ -60,6 +60,7 @@ ACTIVITIES = {
                 "pages": {"type": "integer", "x-most": 9},
             },
         ),
+        Known("PublishActivity", {}, dependencies=("AnalyzeCodeActivity", "ReportActivity")),
     )
 }
 

@@ -224,6 +224,7 @@ CASES: list[tuple[str, str, object]] = [
     ("unknown-parameter", "states[0].parameters.fromat", spec(task(parameters={"fromat": "html"}))),
     ("missing-parameter", "states[0].parameters", spec(task(resource="CloneRepoActivity"))),
     ("missing-dependency", "states[0].resource", spec(task(resource="AnalyzeCodeActivity"))),
+    ("missing-dependency", "states[0].resource", spec(task(resource="PublishActivity"))),
     (
         "unknown-output-field",
         "states[1].result",
@@ -316,6 +317,7 @@ RIGHT = {
         {"name": "Ask", "type": "WaitForSignal", "signal": "go-${workflow.id}", "timeout": "30d"},
         {"name": "Again", "type": "Succeed", "continueAsNew": {"input": {"last": "${Ask.output}"}}},
     ),
+    "one of those that an activity builds on": spec(task("Report"), task("Publish", resource="PublishActivity")),
     "text that only looks like a reference": spec(result(value=["$${A.output}", "$5", "{}", "100%}", "a {% b %} c"])),
 }
 
