@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import httpx
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from poimen_site.tests.polling import until
 from poimen_site.tests.test_up import PASSWORD, Installation
@@ -193,7 +193,8 @@ class _Token(httpx.Auth):
 def window(browser: Browser, site: Site, username: str = "", **options: Any) -> Iterator[BrowserContext]:
     """A browser window of somebody new, signed in as ``username`` if given; ``options`` are Playwright's.
 
-    Fails at its end if a page broke its own rules, or asked anybody but the installation for anything.
+    Fails at its end if a page broke its own rules, or asked anybody but the installation for anything, or if
+    something went wrong in it; that a request was refused is for the story to tell.
     """
     context = browser.new_context(**{"base_url": site.address, "viewport": {"width": 1280, "height": 800}} | options)
     context.set_default_timeout(PATIENCE)
@@ -201,7 +202,7 @@ def window(browser: Browser, site: Site, username: str = "", **options: Any) -> 
     wrong: list[str] = []
     context.on("request", lambda r: None if r.url.startswith(_own(site)) else wrong.append(f"asked for {r.url}"))
     context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on("console", lambda line: wrong.append(line.text) if "Content Security" in line.text else None)
+    context.on("console", lambda line: wrong.append(line.text) if _is_fault(line) else None)
     if username:
         context.add_cookies([{"name": "sessionid", "value": site.session(username), "url": site.address}])
     try:
@@ -209,6 +210,12 @@ def window(browser: Browser, site: Site, username: str = "", **options: Any) -> 
     finally:
         context.close()
     assert not wrong, wrong
+
+
+def _is_fault(line: ConsoleMessage) -> bool:
+    if "Content Security" in line.text:
+        return True
+    return line.type == "error" and not line.text.startswith(("Failed to load resource", "WebSocket connection to"))
 
 
 def _own(site: Site) -> tuple[str, ...]:
