@@ -1,4 +1,4 @@
-"""How executions come into being: started, as a child, again from a state, or as the continuation of another.
+"""How executions come into being: started, as a child, or as the continuation of another; ``reruns`` builds on it.
 
 One statement writes the execution, its root branch and the hint; there is no moment at which only half of it exists.
 """
@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from workflows import audit, secrets
 from workflows.engine import hints
@@ -35,10 +35,6 @@ MAX_INPUT_BYTES = 1024 * 1024
 
 class IdempotencyConflict(Exception):
     """The idempotency key was used before for another request."""
-
-
-class NotRerunnable(Exception):
-    """The execution has not ended, or has no such state."""
 
 
 def checksum_of(document: Any) -> str:
@@ -107,16 +103,19 @@ def execution_values(
     continued_from: UUID | None = None,
     rerun_of: UUID | None = None,
     start_state: str | None = None,
+    root_state: str | None = None,
     variables: Mapping[str, Any] | None = None,
     previous: Any = None,
     first_visit: int = 1,
     idempotency_key: str | None = None,
     request_hash: str = "",
+    message: str | None = None,
 ) -> dict[str, Any]:
     """Return what the insertion of an execution that starts at once binds; it will have this ``id`` and ``branch``.
 
-    A continuation belongs to the schedule of what it continues. Raises :class:`LimitExceeded` for inputs over 1 MiB or
-    too deep a chain of children.
+    A continuation belongs to the schedule of what it continues. ``root_state`` is where the root branch stands if
+    ``start_state`` lies inside it; ``message`` is what the log says first. Raises :class:`LimitExceeded` for inputs
+    over 1 MiB or too deep a chain of children.
     """
     if depth > limits.MAX_CHILD_DEPTH:
         raise LimitExceeded(f"child workflows may be nested {limits.MAX_CHILD_DEPTH} deep, and this is one deeper")
@@ -125,7 +124,7 @@ def execution_values(
         raise LimitExceeded(
             f"inputs may hold {MAX_INPUT_BYTES // 1024} KiB; put larger data where activities can read it"
         )
-    state = start_state or start_of(spec.states, spec.start_at)
+    state = root_state or start_state or start_of(spec.states, spec.start_at)
     first = next(s for s in spec.states if s.name == state)
     return {
         "id": id or new_id(), "customer": customer, "workflow": workflow, "version": version, "spec": checksum,
@@ -136,7 +135,7 @@ def execution_values(
         "timeout": parse_duration(spec.timeout) if spec.timeout else None, "branch": new_id(), "state": state,
         "visit": first_visit, "activity": first.resource if isinstance(first, schema.TaskState) else "",
         "variables": dumps(dict(variables or {})), "previous": None if previous is None else dumps(previous),
-        "message": f"{name} started", "channel": hints.READY_CHANNEL,
+        "message": message or f"{name} started", "channel": hints.READY_CHANNEL,
     }  # fmt: skip
 
 
@@ -193,12 +192,12 @@ def start_execution(
             request_hash=request_hash,
         )
         if made is not None and created_by:
-            _audit_start(
+            audit_start(
                 "started", customer.pk, made[0], workflow.pk if workflow else None, created_by, name=name,
                 version=version.version if version else None,
             )  # fmt: skip
     if made is None:
-        return _known(customer.pk, idempotency_key, request_hash), False
+        return known_execution(customer.pk, idempotency_key, request_hash), False
     execution = Execution(
         id=made[0], customer=customer, workflow=workflow, workflow_version=version, spec=spec, name=name,
         inputs={**(parsed_spec(spec).input or {}), **inputs}, priority=priority, created_by=created_by,
@@ -261,72 +260,7 @@ def copy_history(
     )  # fmt: skip
 
 
-def rerun_execution(execution_id: UUID, *, from_state: str | None = None, by: str = "") -> Execution:
-    """Run an ended execution again, from the start or from ``from_state``, as a new execution.
-
-    What ran before ``from_state`` is not run again: its outputs and variables are reused. A state inside a Parallel
-    or Map cannot be started from alone. Raises :class:`NotRerunnable`.
-    """
-    return rerun_once(execution_id, from_state=from_state, by=by)[0]
-
-
-def rerun_once(
-    execution_id: UUID, *, from_state: str | None = None, idempotency_key: str | None = None, by: str = ""
-) -> tuple[Execution, bool]:
-    """As :func:`rerun_execution`; returns the execution and whether it is new.
-
-    With an ``idempotency_key`` a repeated call returns the execution of the first; raises :class:`IdempotencyConflict`
-    if that one asked for something else.
-    """
-    request_hash = checksum_of(["rerun", str(execution_id), from_state]) if idempotency_key else ""
-    source = Execution.objects.select_related("spec", "customer", "workflow", "workflow_version").get(pk=execution_id)
-    spec = parsed_spec(source.spec)
-    if source.ended_at is None:
-        raise NotRerunnable("the execution is still running; cancel it first or wait for its end")
-    names = [state.name for state in spec.states]
-    if from_state is not None and from_state not in names:
-        raise NotRerunnable(
-            f"there is no state {from_state!r} at the top of the workflow; there are {', '.join(names)}"
-        )
-    with transaction.atomic(), connection.cursor() as cursor:
-        before, visits, previous = 0, 0, None
-        variables: dict[str, Any] = {}
-        if from_state is not None:
-            first = _first_run_of(cursor, execution_id, from_state)
-            if first is None:
-                raise NotRerunnable(
-                    f"{from_state} did not run, so there is nothing before it to reuse; rerun from "
-                    "the state that failed, or from the start"
-                )
-            before = first
-            variables, previous = _as_of(cursor, execution_id, before, names)
-            visits = len(readable_states(spec))
-        made = insert_execution(
-            cursor, customer=source.customer_id, spec=spec, checksum=source.spec_id, inputs=source.inputs,
-            name=source.name, workflow=source.workflow_id, version=source.workflow_version_id,
-            priority=source.priority, created_by=by, rerun_of=source.pk, start_state=from_state,
-            variables=variables, previous=previous, first_visit=visits + 1,
-            idempotency_key=idempotency_key, request_hash=request_hash,
-        )  # fmt: skip
-        if made is None:
-            return _known(source.customer_id, idempotency_key, request_hash), False
-        if before:
-            copy_history(
-                cursor,
-                spec,
-                source=source.pk,
-                before=before,
-                execution=made[0],
-                branch=made[1],
-            )
-        _audit_start(
-            "rerun", source.customer_id, made[0], source.workflow_id, by, name=source.name, rerunOf=str(source.pk),
-            fromState=from_state,
-        )  # fmt: skip
-    return Execution.objects.get(pk=made[0]), True
-
-
-def _known(customer: UUID, idempotency_key: str | None, request_hash: str) -> Execution:
+def known_execution(customer: UUID, idempotency_key: str | None, request_hash: str) -> Execution:
     """The execution that the key was used for; raises :class:`IdempotencyConflict` if that was another request."""
     known = Execution.objects.get(customer=customer, idempotency_key=idempotency_key)
     if known.request_hash != request_hash:
@@ -334,7 +268,7 @@ def _known(customer: UUID, idempotency_key: str | None, request_hash: str) -> Ex
     return known
 
 
-def _audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | None, by: str, **details: Any) -> None:
+def audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | None, by: str, **details: Any) -> None:
     """Record a start; the last thing in its transaction."""
     audit.record(
         customer,
@@ -345,34 +279,3 @@ def _audit_start(what: str, customer: UUID, execution: UUID, workflow: UUID | No
         workflow=workflow,
         details={key: value for key, value in details.items() if value is not None},
     )
-
-
-def _first_run_of(cursor: Any, execution: UUID, state: str) -> int | None:
-    """The id of the first run of the last visit of ``state``, be it reused; None if it never ran."""
-    cursor.execute(
-        "SELECT min(id) FROM workflows_staterun WHERE execution_id = %s AND state = %s AND visit = "
-        "(SELECT max(visit) FROM workflows_staterun WHERE execution_id = %s AND state = %s)",
-        (execution, state, execution, state),
-    )
-    found = cursor.fetchone()[0]
-    return int(found) if found is not None else None
-
-
-def _as_of(cursor: Any, execution: UUID, before: int, names: list[str]) -> tuple[dict[str, Any], Any]:
-    """The root branch's variables, and the output of the state before, as they were under run id ``before``."""
-    cursor.execute(
-        "SELECT assigned, output FROM workflows_staterun WHERE execution_id = %s AND id < %s AND state = ANY(%s) "
-        "AND status <> 'interrupted' ORDER BY id",
-        (execution, before, names),
-    )
-    variables: dict[str, Any] = {}
-    previous: Any = None
-    for assigned, output in cursor.fetchall():
-        variables |= _json(assigned) or {}
-        previous = _json(output)
-    return variables, previous
-
-
-def _json(value: Any) -> Any:
-    # Django's cursors leave jsonb as text, the engine's decode it.
-    return json.loads(value) if isinstance(value, str) else value

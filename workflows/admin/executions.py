@@ -12,7 +12,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from workflows import control, submission
+from workflows import control, reruns
 from workflows.admin import display
 from workflows.admin.execution_story import story_of
 from workflows.admin.history import LARGE_COLUMNS
@@ -155,7 +155,7 @@ class ExecutionAdmin(ScopedAdmin):
     def rerun_selected(self, request: HttpRequest, queryset: QuerySet[Execution]) -> None:
         """Start each again from its beginning, as a new execution."""
         by = user_of(request).get_username()
-        self._ask_each(request, list(queryset), "started again", lambda row: submission.rerun_execution(row.pk, by=by))
+        self._ask_each(request, list(queryset), "started again", lambda row: reruns.rerun_execution(row.pk, by=by))
 
     def cancel_view(self, request: HttpRequest, pk: Any) -> HttpResponse:
         """Ask for a reason, then cancel one execution."""
@@ -185,15 +185,15 @@ class ExecutionAdmin(ScopedAdmin):
         execution = self._own(request, pk)
         if execution is None:
             return self._gone(request, pk)
-        states = [state["name"] for state in execution.spec.document["states"]]
+        states = reruns.states_to_rerun_from(execution)
         form = RerunForm(request.POST if request.method == "POST" else None, states=states)
         if not form.is_valid():
             return self._page(request, f"Run {execution.name} again", form, [execution], verb="Run it again")
         try:
-            started = submission.rerun_execution(
+            started = reruns.rerun_execution(
                 execution.pk, from_state=form.cleaned_data["from_state"] or None, by=user_of(request).get_username()
             )
-        except submission.NotRerunnable as error:
+        except reruns.NotRerunnable as error:
             self.message_user(request, f"{execution.name}: {error}", messages.ERROR)
             return self._back(execution)
         self.log_change(request, execution, f"Ran again as {started.pk}")
@@ -234,7 +234,7 @@ class ExecutionAdmin(ScopedAdmin):
                 if not self.has_operate_permission(request, execution):
                     raise control.NotPossible("this needs the role operator at its customer")
                 ask(execution)
-            except (control.NotPossible, submission.NotRerunnable) as error:
+            except (control.NotPossible, reruns.NotRerunnable) as error:
                 self.message_user(request, f"{execution.name} …{str(execution.pk)[-6:]}: {error}", messages.WARNING)
             else:
                 self.log_change(request, execution, done.capitalize())

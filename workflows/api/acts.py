@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, PermissionDenied, ValidationError
 
-from workflows import approvals, control, submission
+from workflows import approvals, control, reruns, submission
 from workflows.access import Access
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import execution_body, own_execution_in
@@ -119,8 +119,8 @@ def rerun(access: Access, execution_id: str, sent: Any, key: str | None) -> tupl
     pk = own_execution_in(execution_id, access.customer)
     state = checked(RerunBody, sent)["fromState"]
     try:
-        execution, is_new = submission.rerun_once(pk, from_state=state, idempotency_key=key, by=access.actor)
-    except (submission.NotRerunnable, submission.IdempotencyConflict) as error:
+        execution, is_new = reruns.rerun_once(pk, from_state=state, idempotency_key=key, by=access.actor)
+    except (reruns.NotRerunnable, submission.IdempotencyConflict) as error:
         raise Conflict(str(error)) from error
     return execution_body(execution), is_new
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from workflows import approvals, control, secrets, submission
+from workflows import approvals, control, reruns, secrets
 from workflows.api_keys import create_key, revoke
 from workflows.models import AuditRecord, Customer, Execution, Membership, Role, Scope, Secret
 from workflows.tests.people import customer, member, signed_in, started
@@ -43,7 +43,7 @@ def test_stepping_in_leaves_one_record_for_each_act() -> None:
     ]  # fmt: skip
     paused = told(acme, "execution.paused")
     assert (paused.execution_id, json.loads(paused.details)) == (execution.pk, {"reason": "lunch"})
-    again = submission.rerun_execution(execution.pk, by="fay")
+    again = reruns.rerun_execution(execution.pk, by="fay")
     rerun = told(acme, "execution.rerun")
     assert (rerun.actor, rerun.execution_id) == ("fay", again.pk)
     assert json.loads(rerun.details)["rerunOf"] == str(execution.pk)

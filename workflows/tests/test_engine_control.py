@@ -23,8 +23,9 @@ from workflows.models import (
     Workflow,
     WorkflowVersion,
 )
+from workflows.reruns import NotRerunnable, rerun_execution
 from workflows.spec import limits
-from workflows.submission import IdempotencyConflict, NotRerunnable, rerun_execution, store_spec
+from workflows.submission import IdempotencyConflict, store_spec
 from workflows.tests import engine_activities
 from workflows.tests.pumping import Engine, age, eventually, failure_of, output_of, ran, runs_of, story, task
 
