@@ -68,6 +68,11 @@ def fill_edges(edges: list[Any]) -> list[Any]:
     return filled
 
 
+def read_edges(edges: list[Any], findings: Findings) -> list[tuple[Any, Edge | None]]:
+    """Return each of ``edges`` filled in, and as it was read: None where ``findings`` say why it cannot be."""
+    return [(filled, read_edge(filled, index, findings)) for index, filled in enumerate(fill_edges(edges))]
+
+
 def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
     """Return the filled edge ``edges[index]`` as an :class:`Edge`, or None after reporting why it cannot be one.
 

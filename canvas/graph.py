@@ -7,6 +7,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from canvas.edges import Edge
 from canvas.models import RelationType
@@ -15,11 +16,14 @@ from canvas.nodes import Node
 
 def find_cycles(nodes: Sequence[Node], edges: Iterable[Edge]) -> list[list[str]]:
     """Return one shortest cycle (ids in order, lowest node first) of each knot of cycles, in the order of the nodes."""
+    joined = [(edge.source, edge.target) for edge in edges if edge.source != edge.target]
+    if not _is_knotted(joined):
+        return []
     import networkx  # takes as long as half the start of a process, and is for judging alone
 
     graph: networkx.DiGraph[str] = networkx.DiGraph()
     graph.add_nodes_from(node.id for node in nodes)
-    graph.add_edges_from((edge.source, edge.target) for edge in edges if edge.source != edge.target)
+    graph.add_edges_from(joined)
     position = {node.id: i for i, node in enumerate(nodes)}
     knots = [knot for knot in networkx.strongly_connected_components(graph) if len(knot) > 1]
     cycles = []
@@ -30,6 +34,18 @@ def find_cycles(nodes: Sequence[Node], edges: Iterable[Edge]) -> list[list[str]]
         last = min(inside.predecessors(first), key=lambda node: (far[node], position[node]))
         cycles.append(list(networkx.shortest_path(inside, first, last)))
     return cycles
+
+
+def _is_knotted(joined: Iterable[tuple[str, str]]) -> bool:
+    """Whether there is any cycle; most canvases have none, and are told so without looking for the shortest."""
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for source, target in joined:
+        order.add(target, source)
+    try:
+        order.prepare()
+    except CycleError:
+        return True
+    return False
 
 
 class Graph:

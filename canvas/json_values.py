@@ -17,6 +17,8 @@ def faults_of(value: object, *, path: str = "", max_depth: int = MAX_DEPTH) -> I
 
     ``path`` names the value itself, as in ``nodes[3].data.label``. What lies below ``max_depth`` is not looked at.
     """
+    if _is_sound(value, max_depth):
+        return
     pending: list[tuple[object, str, int]] = [(value, path, 0)]
     while pending:
         current, where, depth = pending.pop()
@@ -48,6 +50,34 @@ def first_fault(value: object, *, path: str = "", max_depth: int = MAX_DEPTH) ->
     for where, fault in faults_of(value, path=path, max_depth=max_depth):
         return f"{where or 'the value'} {fault}"
     return None
+
+
+def _is_sound(value: object, max_depth: int) -> bool:
+    """Whether there is certainly no fault: nearly always so, and told much sooner where no place need be named."""
+    level: list[Any] = [value]
+    for depth in range(max_depth + 1):
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if (not item.isascii() or "\0" in item) and _text_fault(item):
+                    return False
+            elif kind is dict or kind is list:
+                if depth == max_depth:
+                    return False
+                if kind is list:
+                    below += item
+                    continue
+                for key, inner in item.items():
+                    if type(key) is not str or _text_fault(key):
+                        return False
+                    below.append(inner)
+            elif _scalar_fault(item):
+                return False
+        if not below:
+            return True
+        level = below
+    return False
 
 
 def _text_fault(text: str) -> str | None:

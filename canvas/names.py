@@ -23,6 +23,7 @@ from workflows.spec.references import (
 
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 _ROOT = re.compile(rf"\s*(.+?)\.({'|'.join(STATE_FIELDS)})(?=\s*(?:$|[.\[]|:-))", re.DOTALL)
+_RESERVED = re.compile(rf"\s*(?:{'|'.join(sorted(RESERVED_ROOTS))})(?![A-Za-z0-9_ -])")
 # The parts of JSONata text in which no name stands, then quoted and bare names that start a path.
 _JSONATA = re.compile(
     r"""(?P<skip>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/\*.*?\*/|[.$]\s*(?:`[^`]*`|\w+))"""
@@ -119,7 +120,7 @@ class Names:
         return _MARK.sub(replaced, text)
 
     def _rewrite_reference(self, text: str, body: str, on_use: Callable[[Use], None]) -> str:
-        if re.match(rf"\s*(?:{'|'.join(sorted(RESERVED_ROOTS))})(?![A-Za-z0-9_ -])", body):
+        if _RESERVED.match(body):
             return text
         found = _ROOT.match(body)
         if found is None:

@@ -105,6 +105,14 @@ def _fill_type(node: dict[str, Any], data: dict[str, Any], catalogue: Catalogue)
             data["stateType"] = state_type
 
 
+def read_nodes(nodes: list[Any], catalogue: Catalogue, findings: Findings) -> list[tuple[Any, Node | None]]:
+    """Return each of ``nodes`` filled in, and as it was read: None where ``findings`` say why it cannot be."""
+    return [
+        (filled, read_node(filled, index, catalogue, findings))
+        for index, filled in enumerate(fill_nodes(nodes, catalogue))
+    ]
+
+
 def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings) -> Node | None:
     """Return the filled node ``nodes[index]`` as a :class:`Node`, or None after reporting why it cannot be one.
 

@@ -34,11 +34,28 @@ def seal_canvas(nodes: Any, edges: Any, customer: Customer | None) -> tuple[Any,
 def masked_secrets(nodes: Any, edges: Any) -> list[Problem]:
     """Return a problem for every secret of the canvas that is ``***``."""
     drawn = {"nodes": nodes, "edges": edges}
+    if not _mentions_mask([nodes, edges]):
+        return []
     return [
         _problem("masked-secret", *place, drawn)
         for place, value, _ in _values(drawn, drawn)
         if (value == MASK and secrets.is_secret_name(place[2])) or (isinstance(value, str) and holds_mask(value))
     ]
+
+
+def _mentions_mask(value: Any) -> bool:
+    """Whether ``***`` stands anywhere: only then are places worth naming."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            if MASK in item:
+                return True
+        elif isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return False
 
 
 def _problem(code: str, kind: str, index: int, name: str, path: str, drawn: Any) -> Problem:

@@ -11,10 +11,10 @@ from typing import Any
 
 from canvas.catalogue import Catalogue
 from canvas.conditions import compile_condition, condition_of_error, is_else
-from canvas.edges import Edge, fill_edges, guarded, read_edge
+from canvas.edges import Edge, guarded, read_edges
 from canvas.graph import Graph, find_cycles
 from canvas.names import Names, UnknownName, Use, quoted
-from canvas.nodes import REMARKS, Node, fill_nodes, read_node
+from canvas.nodes import REMARKS, Node, read_nodes
 from canvas.parameters import complete_parameters
 from canvas.problems import Findings
 from workflows.spec import limits
@@ -26,8 +26,13 @@ _NAMES_SHOWN = 20
 
 @dataclass(slots=True)
 class Canvas:
-    """A canvas that was read. ``graph`` is there when the edges are sound; only then it can be converted."""
+    """A canvas that was read. ``graph`` is there when the edges are sound; only then it can be converted.
 
+    ``sent_nodes`` and ``sent_edges``: all that was sent, filled in and as it was read; empty where that was too much.
+    """
+
+    sent_nodes: list[tuple[Any, Node | None]] = field(default_factory=list)
+    sent_edges: list[tuple[Any, Edge | None]] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     start: Node | None = None
     edges: list[Edge] = field(default_factory=list)
@@ -43,7 +48,8 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
     required parameters are completed; ``Canvas.conditions`` holds the JSONata of each conditional edge by id.
     """
     findings, canvas = Findings(), Canvas()
-    read = _read_nodes(nodes, catalogue, findings)
+    canvas.sent_nodes = _read_nodes(nodes, catalogue, findings)
+    read = [node for _, node in canvas.sent_nodes if node is not None]
     remarks = {node.id: node for node in read if node.kind in REMARKS}
     read = [node for node in read if node.kind not in REMARKS]
     by_id: dict[str, Node] = {}
@@ -53,7 +59,8 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
         _check_ends(read, findings)
     canvas.nodes = [node for node in read if node.kind == "activity"]
     canvas.start = next((node for node in read if node.kind == "start"), None)
-    drawn, all_are_readable = _read_edges(edges, findings)
+    canvas.sent_edges, all_are_readable = _read_edges(edges, findings)
+    drawn = [edge for _, edge in canvas.sent_edges if edge is not None]
     canvas.edges, all_have_ends = _check_edges(drawn, by_id, remarks, findings)
     cycles = find_cycles(list(by_id.values()), canvas.edges)
     for cycle in cycles:
@@ -73,15 +80,15 @@ def validate_canvas(nodes: object, edges: object, catalogue: Catalogue) -> tuple
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list[Node]:
+def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list[tuple[Any, Node | None]]:
     if not isinstance(nodes, list):
         findings.report("nodes-not-a-list", "nodes must be an array of objects")
         return []
     if len(nodes) > MAX_NODES:
         findings.report("too-many-nodes", f"there are {len(nodes)} nodes; a canvas may have {MAX_NODES}")
         return []
-    found = [read_node(raw, i, catalogue, findings) for i, raw in enumerate(fill_nodes(nodes, catalogue))]
-    read = [node for node in found if node is not None]
+    sent = read_nodes(nodes, catalogue, findings)
+    read = [node for _, node in sent if node is not None]
     for node_id, count in Counter(node.id for node in read).items():
         if count > 1:
             findings.report(
@@ -94,7 +101,7 @@ def _read_nodes(nodes: object, catalogue: Catalogue, findings: Findings) -> list
         findings.report(
             "no-activity", "there is nothing to run on the canvas", suggestion="add at least one activity node"
         )
-    return read
+    return sent
 
 
 def _check_ends(nodes: Iterable[Node], findings: Findings) -> None:
@@ -112,15 +119,15 @@ def _check_ends(nodes: Iterable[Node], findings: Findings) -> None:
         findings.report("no-end", "there is no end node: nodes without an outgoing edge end")
 
 
-def _read_edges(edges: object, findings: Findings) -> tuple[list[Edge], bool]:
+def _read_edges(edges: object, findings: Findings) -> tuple[list[tuple[Any, Edge | None]], bool]:
     if not isinstance(edges, list):
         findings.report("edges-not-a-list", "edges must be an array of objects")
         return [], False
     if len(edges) > MAX_EDGES:
         findings.report("too-many-edges", f"there are {len(edges)} edges; a canvas may have {MAX_EDGES}")
         return [], False
-    found = [read_edge(raw, i, findings) for i, raw in enumerate(fill_edges(edges))]
-    return [edge for edge in found if edge is not None], None not in found
+    sent = read_edges(edges, findings)
+    return sent, all(edge is not None for _, edge in sent)
 
 
 # -- edges and paths --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from rest_framework.renderers import JSONRenderer
 from poimen_site.errors import BodyTooLarge
 
 MAX_DEPTH = 200
+_ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 class BoundedJSONParser(BaseParser):
@@ -31,14 +32,17 @@ class BoundedJSONParser(BaseParser):
         if len(raw) > limit:
             raise BodyTooLarge(f"The body is larger than {limit} bytes, the most that is accepted.")
         try:
-            value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+            text = raw.decode("utf-8")
+            value = json.loads(text, parse_constant=_refuse_constant)
         except UnicodeDecodeError as error:
             raise ParseError(f"Invalid JSON: byte {error.start} is not UTF-8 text.") from error
         except RecursionError as error:
             raise ParseError(f"Invalid JSON: nested more than {MAX_DEPTH} levels deep.") from error
         except ValueError as error:
             raise ParseError(f"Invalid JSON: {_in_our_words(error)}") from error
-        _check(value)
+        # What is UTF-8 holds a character that cannot be stored only where it is written as an escape.
+        if _ESCAPED.search(text) or _is_deep(value):
+            _check(value)
         return value
 
 
@@ -53,6 +57,22 @@ def _in_our_words(error: ValueError) -> str:
         return str(error)
     most, digits = map(int, found.groups())
     return f"a number has {digits:,} digits; {most:,} are the most that is taken."
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether anything lies deeper than ``MAX_DEPTH``."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        if not below:
+            return False
+        level = below
+    return True
 
 
 def _check(value: Any) -> None:

@@ -39,7 +39,9 @@ class Sent:
 
     def __init__(self, nodes: Sequence[Any], edges: Sequence[Any], canvas: Canvas, catalogue: Catalogue) -> None:
         self.nodes, self.edges, self.canvas, self.catalogue = nodes, edges, canvas, catalogue
-        self.filled_edges = fill_edges(list(edges))
+        # Where there are too many nodes or edges, none of them has been read.
+        self._was_read = (len(canvas.sent_nodes), len(canvas.sent_edges)) == (len(nodes), len(edges))
+        self.filled_edges = [raw for raw, _ in canvas.sent_edges] if self._was_read else fill_edges(list(edges))
         self._ids = {str(raw.get("id")) for raw in nodes if isinstance(raw, Mapping)}
         self._edge_ids = {str(raw.get("id")) for raw in self.filled_edges if isinstance(raw, Mapping)}
         self._taken, self._taken_edges = set(self._ids), set(self._edge_ids)
@@ -52,7 +54,9 @@ class Sent:
     @cached_property
     def drawn(self) -> Drawn:
         """The nodes with their places, ends included."""
-        return Drawn(self.nodes, self.edges, self.catalogue)
+        if not self._was_read:
+            return Drawn.of_sent(self.nodes, self.edges, self.catalogue)
+        return Drawn(self.canvas.sent_nodes, self.canvas.sent_edges, self.catalogue)
 
     @cached_property
     def ways(self) -> Ways:

@@ -9,33 +9,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from canvas.catalogue import Catalogue, KnownActivity
-from canvas.edges import MAX_EDGE_ID_LENGTH, Edge, fill_edges, read_edge
-from canvas.nodes import Node, fill_nodes, read_node
+from canvas.edges import MAX_EDGE_ID_LENGTH, Edge, read_edges
+from canvas.nodes import Node, read_nodes
 from canvas.problems import Findings
 
 
 class Drawn:
     """The nodes by id (the first of each), the edges between two of them, and the activities of a catalogue."""
 
-    def __init__(self, nodes: Sequence[Any], edges: Sequence[Any], catalogue: Catalogue) -> None:
-        quiet = Findings()
-        filled = fill_nodes(list(nodes), catalogue)
+    def __init__(
+        self, nodes: Sequence[tuple[Any, Node | None]], edges: Sequence[tuple[Any, Edge | None]], catalogue: Catalogue
+    ) -> None:
+        """Take each node and each edge filled in and as it was read."""
         self.catalogue = catalogue
         self.nodes: dict[str, Node] = {}
         self.places: dict[str, tuple[float, float]] = {}
-        for index, raw in enumerate(filled):
-            node = read_node(raw, index, catalogue, quiet)
+        for raw, node in nodes:
             if node is not None and node.id not in self.nodes:
                 self.nodes[node.id] = node
                 self.places[node.id] = _place(raw)
-        self.raw_edges = fill_edges(list(edges))
-        read = [read_edge(raw, index, quiet) for index, raw in enumerate(self.raw_edges)]
+        self.raw_edges = [raw for raw, _ in edges]
+        read = [edge for _, edge in edges]
         self.edges: list[Edge] = [
             e for e in read if e is not None and e.source in self.nodes and e.target in self.nodes
         ]
         self.edge_ids = {edge.id for edge in read if edge is not None}
         self.start = next((node for node in self.nodes.values() if node.kind == "start"), None)
         self.end = next((node for node in self.nodes.values() if node.kind == "end"), None)
+
+    @classmethod
+    def of_sent(cls, nodes: Sequence[Any], edges: Sequence[Any], catalogue: Catalogue) -> "Drawn":
+        """Read nodes and edges as they were sent, and tell nobody what is wrong with them."""
+        quiet = Findings()
+        return cls(read_nodes(list(nodes), catalogue, quiet), read_edges(list(edges), quiet), catalogue)
 
     @property
     def activities(self) -> list[Node]:

@@ -19,7 +19,7 @@ def placed(raw: dict[str, Any], x: int, y: int = 0) -> dict[str, Any]:
 
 
 def matched(nodes: list[Any], drawn: list[Any] | None = None) -> list[tuple[str, str]]:
-    return [(one.source, one.target) for one in match(Drawn(nodes, drawn or [], ACTIVITIES))]
+    return [(one.source, one.target) for one in match(Drawn.of_sent(nodes, drawn or [], ACTIVITIES))]
 
 
 def reviewed(
@@ -27,7 +27,9 @@ def reviewed(
 ) -> Suggestions:
     proposals = [one if isinstance(one, Proposal) else Proposal(*one) for one in proposed]
     method: Method = "model"
-    return review(Drawn(nodes, drawn, ACTIVITIES), proposals, preserve=preserve, method=method, reasoning="why", **more)
+    return review(
+        Drawn.of_sent(nodes, drawn, ACTIVITIES), proposals, preserve=preserve, method=method, reasoning="why", **more
+    )
 
 
 def pairs(outcome: Suggestions) -> list[tuple[str, str]]:
@@ -36,7 +38,7 @@ def pairs(outcome: Suggestions) -> list[tuple[str, str]]:
 
 def test_what_another_node_gives_is_connected_to_what_needs_it() -> None:
     assert matched([CLONE, SCAN, ANALYZE]) == [("clone", "scan"), ("clone", "analyze")]
-    (proposal, _) = match(Drawn([CLONE, SCAN, ANALYZE], [], ACTIVITIES))
+    (proposal, _) = match(Drawn.of_sent([CLONE, SCAN, ANALYZE], [], ACTIVITIES))
     assert proposal.label == "CloneRepo outputs path → SecurityScan requires path"
     assert proposal.wording["connection_type"] == "direct-map"
     assert proposal.confidence == 0.95
@@ -70,7 +72,7 @@ def test_what_begins_and_what_finishes_is_led_to_start_and_end() -> None:
 
 def test_what_is_suggested_can_be_drawn_and_compiles() -> None:
     nodes = [start(), CLONE, SCAN, ANALYZE, end()]
-    drawn = Drawn(nodes, [], ACTIVITIES)
+    drawn = Drawn.of_sent(nodes, [], ACTIVITIES)
     outcome = review(drawn, match(drawn), preserve=True, method="schema-matching", reasoning="")
     accepted = [
         {"id": one.id, "source": one.source, "target": one.target,

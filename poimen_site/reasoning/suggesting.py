@@ -54,7 +54,7 @@ def suggest_connections(
             raise CanvasRefused(field, f"connections are suggested for at most {most:,} of them, not {len(sent):,}")
     # As it would be kept: what a model is shown holds no secret.
     sealed_nodes, sealed_edges, _ = seal_canvas(list(nodes), list(edges), None)
-    drawn = Drawn(sealed_nodes, sealed_edges, current_catalogue())
+    drawn = Drawn.of_sent(sealed_nodes, sealed_edges, current_catalogue())
     why_not = _why_not_asked(drawn)
     if not why_not:
         try:

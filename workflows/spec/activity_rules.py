@@ -68,14 +68,18 @@ _ANNOTATIONS: Final = frozenset({"type", "title", "description", "default", "exa
 _TYPE_PARTS: Final = ("anyOf", "oneOf")
 
 
-def check_task(node: Node, activities: Mapping[str, ActivityInfo], findings: Findings) -> None:
-    """Add problems for the resource and the parameters of a Task."""
+def check_task(
+    node: Node, activities: Mapping[str, ActivityInfo], plugins: TellsOfPlugins | None, findings: Findings
+) -> None:
+    """Add problems for the resource and the parameters of a Task.
+
+    ``plugins`` knows why there is no such plugin, or why it must not be used.
+    """
     resource = node.text("resource")
     if resource is None:
         return
     activity = activities.get(resource)
-    # A registry says more of plugins: why there is no such one, or why it must not be used.
-    why = activities.refusal(resource) or activities.why_not(resource) if isinstance(activities, TellsOfPlugins) else ""
+    why = plugins.refusal(resource) or plugins.why_not(resource) if plugins is not None else ""
     if why:
         findings.add(f"{node.path}.resource", "plugin-unavailable", why)
         return

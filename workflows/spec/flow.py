@@ -195,7 +195,8 @@ def _solve(graph: Graph, graphs: dict[Body, Graph], failures_go_on: bool) -> Non
                 changed = True
         if not changed:
             break
-    _solve_may(graph, won_may, [lost[place] | gains[place][1] | _errors_inside(nodes[place]) for place in range(count)])
+    lost_may = [lost[place] | gains[place][1] | _errors_inside(nodes[place]) for place in range(count)]
+    _solve_may(graph, order, won_may, lost_may)
     ends = [place for place in order if place in graph.terminal and nodes[place].type != "Fail"]
     graph.must_gain = -1
     for place in ends:
@@ -206,17 +207,9 @@ def _solve(graph: Graph, graphs: dict[Body, Graph], failures_go_on: bool) -> Non
     graph.must_gain &= ~CAUGHT
 
 
-def _solve_may(graph: Graph, won: list[int], lost: list[int]) -> None:
+def _solve_may(graph: Graph, order: list[int], won: list[int], lost: list[int]) -> None:
     """What may have happened before a state is what its predecessors bring, and in a cycle what any of it brings."""
-    import networkx as nx
-
-    edges: nx.DiGraph[int] = nx.DiGraph()
-    edges.add_nodes_from(graph.reachable)
-    for place in graph.reachable:
-        edges.add_edges_from((place, target) for target in graph.after_success[place] + graph.after_failure[place])
-    condensed = nx.condensation(edges)
-    for number in nx.topological_sort(condensed):
-        component: set[int] = condensed.nodes[number]["members"]
+    for component in _components(graph, order):
         known = 0
         for place in component:
             known |= graph.may[place]
@@ -231,6 +224,21 @@ def _solve_may(graph: Graph, won: list[int], lost: list[int]) -> None:
                 graph.may[target] |= known | won[place]
             for target in graph.after_failure[place]:
                 graph.may[target] |= known | lost[place]
+
+
+def _components(graph: Graph, order: list[int]) -> Iterator[set[int]]:
+    """Yield what can be reached from each other, each before what it leads to; ``order`` is a reverse postorder."""
+    position = {place: number for number, place in enumerate(order)}
+    jumps = [(place, to) for place in order for to in graph.after_success[place] + graph.after_failure[place]]
+    if all(position[place] < position[target] for place, target in jumps):
+        yield from ({place} for place in order)  # nothing leads back: no cycle, and most lists have none
+        return
+    import networkx as nx
+
+    edges: nx.DiGraph[int] = nx.DiGraph(jumps)
+    edges.add_nodes_from(order)
+    condensed = nx.condensation(edges)
+    yield from (condensed.nodes[number]["members"] for number in nx.topological_sort(condensed))
 
 
 def _reverse_postorder(graph: Graph) -> list[int]:

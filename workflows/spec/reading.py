@@ -5,7 +5,7 @@ Owns the rules of contract-workflow-spec 3 and 8.6. What control flow makes cert
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from workflows.errors import ExpressionError
@@ -89,7 +89,7 @@ class Reader:
             if isinstance(part, str):
                 if "${" in part or "{%" in part:
                     for reading in self._readings(part, path):
-                        self._check_reading(reading, replace(place, path=path))
+                        self._check_reading(reading, Place(path, place.node, place.after, place.branch))
             elif isinstance(part, dict):
                 waiting.extend((inner, child_path(path, key)) for key, inner in reversed(part.items()))
             elif isinstance(part, list):
