@@ -3,6 +3,7 @@ import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import "@xyflow/react/dist/base.css";
 import "./editor.css";
+import "./view/narrow.css";
 import { rights } from "./run";
 import { App, Boundary } from "./view/App";
 
