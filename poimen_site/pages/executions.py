@@ -24,7 +24,7 @@ from workflows.artifact_files import kept_in, open_file
 from workflows.live.text import log_as_text
 from workflows.models import Execution, ExecutionStatus, StateRun, Workflow
 from workflows.models.execution import TERMINAL
-from workflows.submission import parsed_spec
+from workflows.reruns import states_to_rerun_from
 
 PAGE = 25
 GROUPS = {"open": OPEN, "failures": FAILED}
@@ -85,13 +85,12 @@ def execution_page(request: HttpRequest, visitor: Visitor, execution_id: str) ->
     execution = own_execution(visitor, execution_id)
     is_over = execution.status in TERMINAL
     timeline = timeline_of(execution)
-    top = [] if not is_over else [state.name for state in parsed_spec(execution.spec).states]
     relatives = executions_of(visitor.customer)
     context: dict[str, Any] = {
         "execution": execution,
         "is_over": is_over,
         "timeline": timeline,
-        "rerun_from": [name for name in top if timeline.has(name)] if visitor.may_operate else [],
+        "rerun_from": states_to_rerun_from(execution) if visitor.may_operate else [],
         "gates": [] if is_over else open_gates(visitor, most=GATES_SHOWN, execution=execution.pk),
         "signals": [] if is_over else _awaited_signals(execution),
         "children": relatives.filter(parent=execution.pk).order_by("created_at", "pk")[:CHILDREN_SHOWN],

@@ -74,6 +74,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("post", f"{EXECUTION}/pause"): Rule(OPERATOR, 202, {}),
     ("post", f"{EXECUTION}/resume"): Rule(OPERATOR, 409, {}),
     ("post", f"{EXECUTION}/signal"): Rule(OPERATOR, 202, {"name": "go"}),
+    ("get", f"{EXECUTION}/rerun"): Rule(OPERATOR),
     ("post", f"{EXECUTION}/rerun"): Rule(OPERATOR, 409, {}),
     ("get", f"{EXECUTION}/exchanges"): Rule(VIEWER),
     ("get", f"{EXECUTION}/usage"): Rule(VIEWER),

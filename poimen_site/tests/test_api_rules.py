@@ -39,7 +39,7 @@ WITH_ID: list[tuple[str, dict[str, Any], str]] = [
     ("executions/<str:execution_id>/pause", {"post": {}}, "Execution"),
     ("executions/<str:execution_id>/resume", {"post": {}}, "Execution"),
     ("executions/<str:execution_id>/signal", {"post": {"name": "go"}}, "Execution"),
-    ("executions/<str:execution_id>/rerun", {"post": {}}, "Execution"),
+    ("executions/<str:execution_id>/rerun", {"get": None, "post": {}}, "Execution"),
     ("executions/<str:execution_id>/states", {"get": None}, "Execution"),
     ("executions/<str:execution_id>/logs", {"get": None}, "Execution"),
     ("executions/<str:execution_id>/artifacts", {"get": None}, "Execution"),

@@ -56,7 +56,7 @@ class SignalBody(Strict):
 
 
 class RerunBody(Strict):
-    """Where to start again; left out: from the beginning."""
+    """Where to start again, one of the states that GET lists; left out: from the beginning."""
 
     fromState = Text(required=False, max_length=128, default=None)  # noqa: N815
 
@@ -112,6 +112,12 @@ def send_signal(access: Access, execution_id: str, sent: Any) -> Body:
     except control.NotPossible as error:
         raise Conflict(str(error)) from error
     return {"id": str(signal.pk), "name": signal.name, "new": is_new}
+
+
+def rerun_choices(access: Access, execution_id: str) -> Body:
+    """Return ``{states}``: what ``fromState`` of :func:`rerun` may be. Raises 404."""
+    pk = own_execution_in(execution_id, access.customer)
+    return {"states": reruns.states_to_rerun_from(Execution.objects.select_related("spec").get(pk=pk))}
 
 
 def rerun(access: Access, execution_id: str, sent: Any, key: str | None) -> tuple[Body, bool]:

@@ -166,6 +166,12 @@ class StatesPage(Shape):
     next = serializers.IntegerField(allow_null=True)
 
 
+class RerunChoices(Shape):
+    """The states that an execution can be run again from, in the order of its spec; none before its end."""
+
+    states = serializers.ListField(child=text())
+
+
 class SignalTaken(Shape):
     """A signal that was kept for the execution."""
 

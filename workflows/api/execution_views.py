@@ -13,7 +13,7 @@ from workflows import control
 from workflows.access import access_of, customer_of, role_required
 from workflows.activities.context import LEVELS
 from workflows.api import acts
-from workflows.api.answers import ExecutionAnswer, ExecutionInList, SignalTaken
+from workflows.api.answers import ExecutionAnswer, ExecutionInList, RerunChoices, SignalTaken
 from workflows.api.documentation import IDEMPOTENCY_KEY, documented
 from workflows.api.execution_reading import read_execution
 from workflows.api.executions import executions_of, list_bodies
@@ -155,7 +155,13 @@ class SignalExecution(_Action):
 
 
 class RerunExecution(_Action):
-    """``POST /executions/{id}/rerun``: 201 with the new execution."""
+    """``/executions/{id}/rerun``: GET tells from where it can run again, POST answers 201 with the new execution."""
+
+    @documented("readRerunChoices", {200: RerunChoices}, refusals=[404], tag="executions")
+    def get(self, request: Request, execution_id: str) -> Response:
+        """Answer the states that ``fromState`` may name: those that ran, in branches too, outside Maps."""
+        checked(Query, request.query_params)
+        return Response(acts.rerun_choices(access_of(request), execution_id))
 
     @documented(
         "rerunExecution",
@@ -167,6 +173,9 @@ class RerunExecution(_Action):
     )
     def post(self, request: Request, execution_id: str) -> Response:
         """Take ``{fromState?}`` and start a new execution that reuses what ran before that state.
+
+        Of a Parallel around it, the branches that went well and do not depend on its branch are reused too; the others
+        run again.
 
         With ``Idempotency-Key`` a repeated request answers 200 with the execution of the first.
         """

@@ -196,19 +196,21 @@ def test_pause_and_resume_from_list_and_page() -> None:
 
 
 def test_running_again_from_a_state(engine: Engine) -> None:
-    spec = {
-        "name": "two",
-        "states": [{**ECHO["states"][0], "name": "One", "next": "Two"}, {"name": "Two", "type": "Pass", "result": 2}],
-    }
+    one = {**ECHO["states"][0], "name": "One", "next": "Fan"}
+    beside = {"name": "beside", "states": [{**ECHO["states"][0], "name": "Beside"}]}
+    fan = {"name": "Fan", "type": "Parallel", "next": "Two", "branches": [
+        beside, {"name": "inner", "states": [{**ECHO["states"][0], "name": "Inner"}]}]}  # fmt: skip
+    spec = {"name": "two", "states": [one, fan, {"name": "Two", "type": "Pass", "result": 2}]}
     execution = started(customer(), spec)
     engine.pump()
     engine.ended(execution.pk)
     olga = as_(Role.OPERATOR, "olga")
     asking = olga.get(f"{EXECUTIONS}{execution.pk}/rerun/").content.decode()
-    assert '<option value="Two">' in asking
-    olga.post(f"{EXECUTIONS}{execution.pk}/rerun/", {"from_state": "Two", "apply": "1"})
+    assert all(f'<option value="{name}">' in asking for name in ("One", "Fan", "Beside", "Inner", "Two"))
+    olga.post(f"{EXECUTIONS}{execution.pk}/rerun/", {"from_state": "Inner", "apply": "1"})
     again = engine.ended(Execution.objects.get(rerun_of=execution).pk)
-    assert [run.state for run in StateRun.objects.filter(execution=again, reused=False)] == ["Two"]
+    ran = StateRun.objects.filter(execution=again, reused=False).order_by("id")
+    assert [run.state for run in ran] == ["Inner", "Fan", "Two"]
     bad = olga.post(f"{EXECUTIONS}{execution.pk}/rerun/", {"from_state": "Nowhere", "apply": "1"})
     assert "Select a valid choice" in bad.content.decode()
     assert "1 execution was started again" in act(olga, EXECUTIONS, "rerun_selected", execution)

@@ -36,6 +36,8 @@ export interface Run {
   facts: JsonObject; // the execution as the server tells it
   attempts: ReadonlyMap<number, Attempt>; // ended, by id
   standing: Standing[];
+  // States that a new run can begin at, as the server says; null before it was asked, at the end of the run.
+  beginnings: ReadonlySet<string> | null;
   isCut: boolean; // there are more attempts than are kept here
   items: ReadonlyMap<string, Item[]>; // by state
   nodes: ReadonlyMap<string, Fate>; // by node
@@ -56,6 +58,7 @@ export const NO_RUN: Run = {
   facts: {},
   attempts: new Map(),
   standing: [],
+  beginnings: null,
   isCut: false,
   items: new Map(),
   nodes: new Map(),

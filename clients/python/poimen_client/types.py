@@ -104,7 +104,7 @@ class Reason(TypedDict):
 
 class RerunBody(TypedDict):
     """
-    Where to start again; left out: from the beginning.
+    Where to start again, one of the states that GET lists; left out: from the beginning.
     """
 
     fromState: NotRequired[str]

@@ -39,14 +39,17 @@ export async function runAgain(fromState = ""): Promise<boolean> {
   });
 }
 
-// Why no new run can begin at this node, "" when one can. The engine begins at the top of a workflow, not in a branch.
+// Why no new run can begin at this node, "" when one can.
 export function whyNotFrom(run: Run, node: string): string {
   if (!rights.mayOperate) return "Running again needs the role operator.";
   if (!isOver(run.status)) return "The run has not ended yet.";
-  for (const one of run.attempts.values()) {
-    if (one.state === node) return one.place === "" ? "" : "It is in a branch, where no run can begin.";
-  }
-  return "It did not run.";
+  if (!run.beginnings) return "The server has not yet said where a new run can begin.";
+  if (run.beginnings.has(node)) return "";
+  const [one] = run.items.get(node) ?? [];
+  if (!one) return "It did not run.";
+  const attempt = run.attempts.get(one.ids[0] ?? 0);
+  if (attempt?.place.split("/").includes("*")) return "It is in the items of a map; a new run can begin at the map.";
+  return "What it did was kept from a run that is no longer there.";
 }
 
 // Chooses the node and opens what it did in the run.
@@ -58,7 +61,7 @@ export function showRun(node: string): void {
 addDeeds("watch", (spot) => {
   const run = runStore.getState();
   const [node = ""] = spot.nodes;
-  if (spot.kind !== "node" || !run.items.has(node)) return [];
+  if (spot.kind !== "node" || !(run.items.has(node) || run.beginnings?.has(node))) return [];
   const why = whyNotFrom(run, node);
   return [
     { id: "show-run", label: "What it did in the run", section: "run", run: () => showRun(node) },

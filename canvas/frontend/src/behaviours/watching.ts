@@ -12,7 +12,7 @@ import {
   type Standing,
 } from "../model/run";
 import { type Way, waysOf, withSilent } from "../model/ways";
-import { type Gate, isOver, type Line, NO_RUN, type Progress, runStore } from "../run";
+import { type Gate, isOver, type Line, NO_RUN, type Progress, rights, runStore } from "../run";
 import { customer, Refused, request, requestList } from "../server/requests";
 import { canvasNow, editor } from "../store";
 
@@ -204,6 +204,7 @@ class Watcher {
       after = Number(page.next);
     }
     const gates = isEnd ? [] : await this.openGates(standing);
+    const beginnings = isEnd && rights.mayOperate ? await this.beginnings() : null;
     if (this.isStopped) return;
     this.attempts = attempts;
     this.standing = isEnd ? [] : standing;
@@ -213,6 +214,7 @@ class Watcher {
       status,
       facts,
       gates,
+      beginnings,
       isCut,
       version: Number(facts.version) || 0,
       message: isEnd ? (errors.at(-1) ?? "") : "",
@@ -221,6 +223,12 @@ class Watcher {
     });
     if (isEnd) window.clearInterval(this.ticking);
     this.draw();
+  }
+
+  // From where the run can be run again: the server knows.
+  private async beginnings(): Promise<ReadonlySet<string>> {
+    const { states } = await request("GET", `/executions/${encodeURIComponent(this.execution)}/rerun`);
+    return new Set(Array.isArray(states) ? states.map(String) : []);
   }
 
   private async openGates(standing: Standing[]): Promise<Gate[]> {

@@ -39,6 +39,7 @@ test("attempts of one visit are one item whose times add up", () => {
     ended: 1,
     failed: 0,
     milliseconds: 150,
+    isReused: false,
   });
 });
 
@@ -65,7 +66,16 @@ test("of many items one failure shows, and they last from the first beginning to
     ended: 3,
     failed: 1,
     milliseconds: 50,
+    isReused: false,
   });
   const [first] = itemsOf(items, [], 0).get("One") ?? [];
   expect(first?.name).toBe("#1");
+});
+
+test("what was taken over from an earlier run is told as that, until some of it runs here", () => {
+  const kept = attempt("a", "success", { reused: true });
+  expect(fates([kept]).get("a")).toMatchObject({ status: "success", isReused: true });
+  const again = attempt("a", "success", { id: 2, branch: "other" });
+  expect(fates([kept, again]).get("a")).toMatchObject({ count: 2, isReused: false });
+  expect(fates([kept], [{ state: "a", status: "running", visit: 1, attempt: 2 }]).get("a")?.isReused).toBe(false);
 });

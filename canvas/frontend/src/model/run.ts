@@ -50,6 +50,7 @@ export interface Item {
   start: number | null;
   milliseconds: number | null; // null before it has begun
   error: string;
+  isReused: boolean; // all of it was taken over from an earlier run
   ids: number[]; // of its ended attempts
 }
 
@@ -60,6 +61,7 @@ export interface Fate {
   ended: number;
   failed: number;
   milliseconds: number | null;
+  isReused: boolean; // all of it was taken over from an earlier run
 }
 
 const UNWELL = ["failed", "timed_out", "interrupted", "cancelled"];
@@ -130,6 +132,7 @@ export function itemsOf(attempts: Iterable<Attempt>, standing: Standing[], now: 
         start: null,
         milliseconds: null,
         error: "",
+        isReused: true,
         ids: [],
       };
       items.set(key, item);
@@ -139,6 +142,7 @@ export function itemsOf(attempts: Iterable<Attempt>, standing: Standing[], now: 
   for (const one of attempts) {
     const item = itemOf(one);
     item.ids.push(one.id);
+    item.isReused = item.isReused && one.isReused;
     item.attempts += 1;
     item.start = Math.min(item.start ?? one.start, one.start);
     item.milliseconds = (item.milliseconds ?? 0) + one.milliseconds;
@@ -153,6 +157,7 @@ export function itemsOf(attempts: Iterable<Attempt>, standing: Standing[], now: 
     item.attempt = one.attempt;
     item.status = one.status;
     item.error = "";
+    item.isReused = false;
     if (one.start !== null) {
       item.start = item.start ?? one.start;
       item.milliseconds = Math.max(0, now - item.start);
@@ -187,6 +192,7 @@ export function fateOf(items: Item[]): Fate {
     ended: items.filter((item) => !isOpen(item.status)).length,
     failed: items.filter((item) => isUnwell(item.status)).length,
     milliseconds: last.size > 1 ? spanOf(items) : sumOf(items),
+    isReused: items.every((item) => item.isReused),
   };
 }
 
@@ -206,5 +212,5 @@ function sumOf(items: Item[]): number | null {
 }
 
 export function silent(status: "skipped" | "not run"): Fate {
-  return { status, attempt: 1, count: 1, ended: 0, failed: 0, milliseconds: null };
+  return { status, attempt: 1, count: 1, ended: 0, failed: 0, milliseconds: null, isReused: false };
 }

@@ -42,6 +42,19 @@ test("what stands now lasts until now, and who waits for people does not work", 
   ]);
 });
 
+test("what was reused took its time in another run and stretches nothing here", () => {
+  const { items, rows } = drawn([
+    { state: "old", startedMs: 0, durationMs: 500, reused: true },
+    { state: "new", startedMs: 90_000, durationMs: 100 },
+  ]);
+  expect(spanOf(items, 100_000)).toEqual({ from: 90_000, to: 90_100 });
+  expect(rows.map((row) => [row.state, row.isReused])).toEqual([
+    ["old", true],
+    ["new", false],
+  ]);
+  expect(rows[0]?.bars()).toMatchObject([{ from: 90_000, to: 90_000, title: "reused from an earlier run" }]);
+});
+
 test("a thousand items are one row of few bars, and a row each when it is opened", () => {
   const ended = Array.from({ length: 1000 }, (_, index) => ({
     state: "One",

@@ -18,6 +18,7 @@ export interface Row {
   status: string;
   count: number;
   failed: number;
+  isReused: boolean; // taken over from an earlier run, whose time is none of this one's
   isOpen: boolean; // its items are listed below
   bars: () => Bar[]; // asked for only where they are seen
 }
@@ -58,7 +59,10 @@ export function rowsOf(
     if (!first) continue;
     const one = first.ids.length ? attempts.get(first.ids[0] ?? 0) : places.get(`${state} ${first.key}`);
     if (one && hidden(one)) continue;
-    const barsIn = (item: Item) => barsOf(item, attempts, places.get(`${state} ${item.key}`), now, waits);
+    const barsIn = (item: Item) =>
+      item.isReused
+        ? [reused(item, whole.from)]
+        : barsOf(item, attempts, places.get(`${state} ${item.key}`), now, waits);
     const isMany = list.length > 1;
     const isShown = isMany && opened.has(state);
     const failed = list.filter((item) => isUnwell(item.status)).length;
@@ -71,6 +75,7 @@ export function rowsOf(
       status: open?.status ?? (failed ? "failed" : first.status),
       count: list.length,
       failed,
+      isReused: list.every((item) => item.isReused),
       isOpen: isShown,
       bars: () => (isMany ? merged(list.flatMap(barsIn), (whole.to - whole.from) / FEWEST) : barsIn(first)),
     });
@@ -84,6 +89,7 @@ export function rowsOf(
         status: item.status,
         count: 1,
         failed: isUnwell(item.status) ? 1 : 0,
+        isReused: item.isReused,
         isOpen: false,
         bars: () => barsIn(item),
       });
@@ -120,6 +126,10 @@ function barsOf(
   return bars;
 }
 
+function reused({ status }: Item, at: number): Bar {
+  return { from: at, to: at, status, isWaiting: false, title: "reused from an earlier run" };
+}
+
 function pause(from: number, to: number): Bar {
   return { from, to, status: "waiting", isWaiting: true, title: "waits to be tried again" };
 }
@@ -142,12 +152,12 @@ function merged(bars: Bar[], gap: number): Bar[] {
     .flatMap(([, list]) => list);
 }
 
-// From the first beginning to the last end; what still goes on ends now.
+// From the first beginning to the last end; what still goes on ends now, and what was reused took no time of this run.
 export function spanOf(items: ReadonlyMap<string, Item[]>, now: number): Span {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const list of items.values()) {
-    for (const { start, milliseconds, status } of list) {
-      if (start === null) continue;
+    for (const { start, milliseconds, status, isReused } of list) {
+      if (start === null || isReused) continue;
       from = Math.min(from, start);
       to = Math.max(to, isOpen(status) ? now : start + (milliseconds ?? 0));
     }

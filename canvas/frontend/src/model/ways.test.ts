@@ -3,7 +3,15 @@ import { readCanvas } from "./document";
 import type { Fate } from "./run";
 import { waysOf, withSilent } from "./ways";
 
-const fate = (status: string): Fate => ({ status, attempt: 1, count: 1, ended: 1, failed: 0, milliseconds: 1 });
+const fate = (status: string): Fate => ({
+  status,
+  attempt: 1,
+  count: 1,
+  ended: 1,
+  failed: 0,
+  milliseconds: 1,
+  isReused: false,
+});
 const ran = (states: Record<string, string>) =>
   new Map(Object.entries(states).map(([key, status]) => [key, fate(status)]));
 

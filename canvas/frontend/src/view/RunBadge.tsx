@@ -37,7 +37,7 @@ export function RunBadge({ node }: { node: string }): ReactElement | null {
       {isMany && ` · ${fate.ended < fate.count ? `${fate.ended} of ${fate.count}` : `${fate.count}×`}`}
       {isMany && fate.failed > 0 && ` · ${fate.failed} failed`}
       {progress && isOpen(fate.status) && ` · ${Math.round(progress.percent)} %`}
-      {fate.milliseconds !== null && ` · ${spoken(fate.milliseconds)}`}
+      {fate.isReused ? " · reused" : fate.milliseconds !== null && ` · ${spoken(fate.milliseconds)}`}
       {progress && isOpen(fate.status) && <progress max={100} value={progress.percent} aria-label="Progress" />}
     </span>
   );

@@ -201,7 +201,7 @@ function RunFrom({ node, items }: { node: string; items: Item[] }): ReactElement
   const status = useRun((run) => run.status);
   const why = useRun((run) => whyNotFrom(run, node));
   const [isBusy, setBusy] = useState(false);
-  if (!rights.mayOperate || !isOver(status) || !items.length) return null;
+  if (!rights.mayOperate || !isOver(status) || (why && !items.length)) return null;
   if (why) return <p className="about">{why} Run again runs all of it; results that are kept are not made anew.</p>;
   return (
     <div>
@@ -209,7 +209,7 @@ function RunFrom({ node, items }: { node: string; items: Item[] }): ReactElement
         type="button"
         className="button"
         disabled={isBusy}
-        title="A new run, which keeps the results before this step"
+        title="A new run, which keeps the results before this step and those of the branches beside it"
         onClick={() => {
           setBusy(true);
           void runAgain(node).finally(() => setBusy(false));

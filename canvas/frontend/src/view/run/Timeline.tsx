@@ -225,6 +225,7 @@ function BarRow({
     word,
     row.count > 1 && `${row.count} items`,
     row.failed > 0 && row.count > 1 && `${row.failed} failed`,
+    row.isReused && "reused",
   ]
     .filter(Boolean)
     .join(", ");
@@ -263,6 +264,7 @@ function BarRow({
         <span className="clip" dir="auto" title={row.name}>
           {row.name}
         </span>
+        {row.isReused && <span className="quiet nowrap">reused</span>}
         {row.count > 1 && (
           <span className="quiet nowrap">
             {row.count}×{row.failed > 0 && <span className="tone-bad bad-count"> {row.failed} failed</span>}
@@ -280,7 +282,7 @@ function BarRow({
             <span
               key={`${index} ${bar.status}`}
               className={kind}
-              title={`${bar.title}${bar.title && ", "}${spoken(bar.to - bar.from)}`}
+              title={[bar.title, !row.isReused && spoken(bar.to - bar.from)].filter(Boolean).join(", ")}
               style={{
                 left: share(Math.min(from, to - least)),
                 width: `${(((to - Math.min(from, to - least)) / (view.to - view.from)) * 100).toFixed(3)}%`,
