@@ -28,8 +28,11 @@ export function addOffers(): () => void {
   });
 }
 
+// Two problems that one thing mends are one item.
 function fixesOf(problems: Problem[]): Deed[] {
-  return fixable(problems)
+  const list = fixable(problems);
+  return list
+    .filter(({ fix }, index) => list.findIndex((other) => other.fix?.label === fix?.label) === index)
     .slice(0, MOST)
     .map((problem, index) => ({
       id: `fix ${index}`,

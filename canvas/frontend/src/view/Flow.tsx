@@ -62,12 +62,13 @@ const MAP_SIZE = { width: 160, height: 100 };
 // Adds it, connected to `from` (or, backwards, before it), or in the middle of the connection `edge`.
 export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true, edge = ""): void {
   const node = newNode(canvasNow(), wanted, place);
+  closeGroup();
   change((canvas) => {
     const added = add(canvas, [node]);
     if (edge) return splice(added, edge, node.key);
     const [source, target] = isForwards ? [from, node.key] : [node.key, from];
     return from && !refusal(added, source, target) ? connect(added, source, target) : added;
-  });
+  }, "move"); // that it joins the group it lies in is part of the same step
   joinUnder([node.key]);
   closeGroup();
   choose([node.key]);

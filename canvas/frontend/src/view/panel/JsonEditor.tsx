@@ -106,6 +106,15 @@ function firstError(state: EditorState): number | null {
   return found;
 }
 
+// What is typed over a selection: left to the browser, it writes styles into the text, which the page's rules forbid.
+function replace(event: InputEvent, view: EditorView): boolean {
+  const { data, inputType, isComposing } = event;
+  const isTyped = (inputType === "insertText" || inputType === "insertReplacementText") && !isComposing;
+  if (!isTyped || !data || view.state.selection.main.empty || view.state.readOnly) return false;
+  view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+  return true;
+}
+
 export default function JsonEditor(props: JsonEditorProps): ReactElement {
   const { id, label, about, text, isTall, disabled, fault } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -140,6 +149,7 @@ export default function JsonEditor(props: JsonEditorProps): ReactElement {
           attributes.of(EditorView.contentAttributes.of({})),
           numbers.of([]),
           editable.of([]),
+          EditorView.domEventHandlers({ beforeinput: replace }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && !update.transactions.some((one) => one.annotation(fromOutside)))
               now.current.onText(update.state.doc.toString());
