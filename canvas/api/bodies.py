@@ -18,7 +18,7 @@ from workflows.api.timestamps import rfc3339
 from workflows.models import Customer, Workflow, WorkflowStatus, WorkflowVersion
 
 # What a 404 names.
-WORKFLOW, VERSION, DRAFT = "Workflow", "Version", "Draft"
+WORKFLOW, VERSION = "Workflow", "Version"
 
 
 def workflow_body(workflow: Workflow) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from canvas.api.answers import DraftAnswer, DraftBody, DraftReceipt
-from canvas.api.bodies import DRAFT, draft_body, object_of, own_workflow_in, workflow_id_in
+from canvas.api.bodies import draft_body, object_of, own_workflow_in, workflow_id_in
 from canvas.api.refusals import answered, refused_field
 from canvas.changes import read_changes
 from canvas.drafts import DraftTooLarge, draft_of, drop_draft, keep_draft
 from canvas.models import Draft
 from workflows.access import customer_of, role_required
 from workflows.api.documentation import documented
-from workflows.api.requests import Query, checked, not_found
+from workflows.api.requests import Query, checked
 from workflows.models import Role
 
 _IF_MATCH = OpenApiParameter(
@@ -44,15 +44,15 @@ class WorkflowDraft(APIView):
 
     permission_classes = (role_required(Role.EDITOR),)
 
-    @documented("readDraft", {200: DraftAnswer}, refusals=[404], tag="workflows")
+    @documented("readDraft", {200: DraftAnswer, 204: None}, refusals=[404], tag="workflows")
     def get(self, request: Request, workflow_id: str) -> Response:
-        """Answer your draft of the workflow; its revision is its ``ETag``."""
+        """Answer your draft of the workflow; its revision is its ``ETag``. 204 without a body if there is none."""
         checked(Query, request.query_params)
         customer = customer_of(request)
         pk = own_workflow_in(workflow_id, customer)
         draft = draft_of(pk, customer, _person(request))
         if draft is None:
-            raise not_found(DRAFT)
+            return Response(status=status.HTTP_204_NO_CONTENT)
         return _answer(draft, with_canvas=True)
 
     @documented(

@@ -56,7 +56,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("put", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("patch", WORKFLOW): Rule(EDITOR, 200, {"name": "y"}),
     ("delete", WORKFLOW): Rule(EDITOR, 204),
-    ("get", f"{WORKFLOW}/draft"): Rule(EDITOR, 404),  # they have none yet
+    ("get", f"{WORKFLOW}/draft"): Rule(EDITOR, 204),  # they have none yet
     ("put", f"{WORKFLOW}/draft"): Rule(EDITOR, 200, {**CANVAS, "baseVersion": 1}),
     ("delete", f"{WORKFLOW}/draft"): Rule(EDITOR, 204),
     ("post", f"{WORKFLOW}/execute"): Rule(OPERATOR, 201, {}),

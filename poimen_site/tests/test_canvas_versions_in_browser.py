@@ -81,7 +81,7 @@ def labels(account: Account, workflow: str) -> dict[str, str]:
 def draft_of(account: Account, workflow: str) -> Any:
     """The draft on the server, None if there is none."""
     answer = account.api.get(f"/workflows/{workflow}/draft")
-    return None if answer.status_code == 404 else answer.json()
+    return None if answer.status_code == 204 else answer.json()
 
 
 def test_two_who_change_one_workflow_bring_it_together(

@@ -25,11 +25,12 @@ function path(workflow: string): string {
   return `/workflows/${encodeURIComponent(workflow)}/draft`;
 }
 
-// Null when there is none.
+// Null when there is none, nor a workflow any more.
 export async function remoteDraftOf(workflow: string, signal?: AbortSignal): Promise<RemoteDraft | null> {
   try {
     const answer = await request("GET", path(workflow), signal ? { signal } : {});
     const { revision, baseVersion, updatedAt } = answer;
+    if (!textOr(revision)) return null;
     return { revision: textOr(revision), version: Number(baseVersion), at: textOr(updatedAt), canvas: answer };
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return null;
