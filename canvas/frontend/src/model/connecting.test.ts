@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readActivities } from "./activities";
-import { connect, splice } from "./changes";
-import { acceptors, suits } from "./connecting";
+import { connect, refusal, splice } from "./changes";
+import { acceptors, ends, suits } from "./connecting";
 import { readCanvas } from "./document";
 
 const fields = (types: Record<string, string>, required: string[] = []) =>
@@ -33,6 +33,18 @@ const canvas = readCanvas({
 });
 
 describe("pulling a connection", () => {
+  it("may end at what is not refused one by one", () => {
+    const drawn = connect(connect(connect(canvas, "clone", "scan"), "scan", "tell"), "tell", "end");
+    const keys = drawn.nodes.map((node) => node.key);
+    for (const from of keys) {
+      const [to, back] = [ends(drawn, from, true), ends(drawn, from, false)].map((found) =>
+        found.map((one) => one.key),
+      );
+      expect(to).toEqual(keys.filter((key) => refusal(drawn, from, key) === ""));
+      expect(back).toEqual(keys.filter((key) => refusal(drawn, key, from) === ""));
+    }
+  });
+
   it("is taken by what comes after without a circle, best where an open input fits", () => {
     expect([...acceptors(canvas, activities, "clone", true)]).toEqual([
       ["scan", true],

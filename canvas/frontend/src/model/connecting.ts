@@ -13,6 +13,17 @@ export function acceptors(
   const found = new Map<string, boolean>();
   const own = canvas.nodes.find((node) => node.key === from);
   if (!own) return found;
+  for (const node of ends(canvas, from, isForwards)) {
+    const [source, target] = isForwards ? [own, node] : [node, own];
+    found.set(node.key, wanted(activities, source, target) > 0);
+  }
+  return found;
+}
+
+// The nodes that a connection from (or, backwards, to) this one may end at: all at once what `refusal` says of one.
+export function ends(canvas: Canvas, from: string, isForwards: boolean): CanvasNode[] {
+  const own = canvas.nodes.find((node) => node.key === from);
+  if (!own || !isStep(own) || kindOf(own) === (isForwards ? "end" : "start")) return [];
   const next = new Map<string, string[]>();
   const joined = new Set<string>();
   for (const { source, target } of canvas.edges) {
@@ -22,13 +33,10 @@ export function acceptors(
   }
   const circular = new Set([from]);
   for (const one of circular) for (const other of next.get(one) ?? []) circular.add(other);
-  for (const node of canvas.nodes) {
-    const isEnd = kindOf(node) === (isForwards ? "start" : "end");
-    if (!isStep(node) || isEnd || circular.has(node.key) || joined.has(node.key)) continue;
-    const [source, target] = isForwards ? [own, node] : [node, own];
-    found.set(node.key, wanted(activities, source, target) > 0);
-  }
-  return found;
+  const shut = isForwards ? "start" : "end";
+  return canvas.nodes.filter(
+    (node) => isStep(node) && kindOf(node) !== shut && !circular.has(node.key) && !joined.has(node.key),
+  );
 }
 
 function wanted(activities: Activities, source: CanvasNode, target: CanvasNode): number {

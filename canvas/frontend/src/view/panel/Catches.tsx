@@ -1,19 +1,23 @@
 // Where the run goes when a step has failed for good: its edges that are taken on errors, as rules of the step.
-import { type ReactElement, useState } from "react";
-import { refusal, remove } from "../../model/changes";
+import { type ReactElement, useMemo, useState } from "react";
+import { remove } from "../../model/changes";
+import { ends } from "../../model/connecting";
 import { type Canvas, type CanvasNode, kindOf, labelOf, stateTypeOf } from "../../model/document";
 import { connectOnError, errorsOf, retarget, setErrors } from "../../model/errors";
-import { change, choose, useEditor } from "../../store";
+import { change, choose, useCanvasAtRest } from "../../store";
 import { Icon } from "../icons";
 import { ErrorNames } from "./ErrorNames";
 
 export function Catches({ node, disabled }: { node: CanvasNode; disabled: boolean }): ReactElement | null {
-  const canvas = useEditor((state) => state.history.present);
+  const canvas = useCanvasAtRest();
   const [isAdding, setAdding] = useState(false);
   const key = node.key;
+  const free = useMemo(
+    () => ends(canvas, key, true).map((one) => ({ key: one.key, label: labelOf(one) })),
+    [canvas, key],
+  );
   const rules = canvas.edges.filter((edge) => edge.source === key && errorsOf(edge).length > 0);
   if (["Wait", "Fail"].includes(stateTypeOf(node)) || kindOf(node) !== "activity") return null;
-  const free = targets(canvas, key);
   return (
     <div className="catches">
       <span className="label">When it has failed</span>
@@ -93,11 +97,4 @@ export function Catches({ node, disabled }: { node: CanvasNode; disabled: boolea
 function named(canvas: Canvas, key: string): { key: string; label: string } {
   const node = canvas.nodes.find((one) => one.key === key);
   return { key, label: node ? labelOf(node) : key };
-}
-
-// The nodes that an edge may be drawn to from here.
-function targets(canvas: Canvas, key: string): { key: string; label: string }[] {
-  return canvas.nodes
-    .filter((node) => (kindOf(node) === "activity" || kindOf(node) === "end") && refusal(canvas, key, node.key) === "")
-    .map((node) => ({ key: node.key, label: labelOf(node) }));
 }

@@ -6,7 +6,7 @@ import { type CanvasNode, dataOf, kindOf, labelOf } from "../../model/document";
 import { isCollapsed, membersOf } from "../../model/groups";
 import { textOr } from "../../model/json";
 import { COLOURS, colourOf, textOf } from "../../model/notes";
-import { change, choose, useEditor } from "../../store";
+import { change, choose, useCanvasAtRest, useEditor } from "../../store";
 import { counted, TextRow } from "../TextRow";
 import "../remarks.css";
 
@@ -65,7 +65,7 @@ function NoteForm({ node }: { node: CanvasNode }): ReactElement {
 
 function GroupForm({ node }: { node: CanvasNode }): ReactElement {
   const mayEdit = useEditor((state) => state.mayEdit);
-  const canvas = useEditor((state) => state.history.present);
+  const canvas = useCanvasAtRest();
   const members = membersOf(canvas).get(node.key) ?? [];
   return (
     <div className="form">

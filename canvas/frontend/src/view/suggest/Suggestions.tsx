@@ -5,7 +5,7 @@ import { accept, closeSuggestions, lookAt, reject, suggest } from "../../behavio
 import { type Canvas, labelOf } from "../../model/document";
 import { textOr } from "../../model/json";
 import { type Entry, standing } from "../../model/suggestions";
-import { useEditor } from "../../store";
+import { useCanvasAtRest } from "../../store";
 import { useSuggesting } from "../../suggestions";
 import { Icon } from "../icons";
 import "./suggest.css";
@@ -14,7 +14,7 @@ import "./suggest.css";
 const BESIDE = { top: "80px", bottom: "80px", left: "60px", right: "420px" } as const;
 
 export default function Suggestions(): ReactElement {
-  const canvas = useEditor((state) => state.history.present);
+  const canvas = useCanvasAtRest();
   const suggesting = useSuggesting((state) => state);
   const open = useMemo(() => standing(canvas, suggesting.entries), [canvas, suggesting.entries]);
   const list = useRef<HTMLUListElement>(null);
