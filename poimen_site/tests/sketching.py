@@ -81,7 +81,8 @@ class Sketch:
         self.leave()
         self.page.keyboard.press("Escape")
         for index, label in enumerate(labels):
-            self.node(label).click(modifiers=["Shift"] if index else [])
+            words = self.node(label).get_by_text(label, exact=True).first
+            words.click(modifiers=["Shift"] if index else [])
         expect(self.page.locator(".react-flow__node.selected")).to_have_count(len(labels))
 
     def choose_edge(self, source: str, target: str) -> None:
@@ -104,6 +105,28 @@ class Sketch:
         self.page.get_by_role("button", name=f"Take {field} from an input or an earlier step").click()
         choices = self.page.locator(f'[data-field="{field}"]').get_by_role("option")
         choices.filter(has_text=source).filter(has=self.page.get_by_text(output, exact=True)).first.click()
+
+    def menu(self, item: str = "") -> Locator:
+        """Open the menu of what is chosen, of the canvas if nothing is, by key; pick ``item`` if given."""
+        self.page.keyboard.press("Shift+F10")
+        menu = self.page.get_by_role("menu")
+        expect(menu).to_be_visible()
+        if item:
+            menu.locator("[role^=menuitem]").filter(has=self.page.get_by_text(item, exact=True)).click()
+            expect(menu).to_have_count(0)
+        return menu
+
+    def drawn(self) -> dict[str, Any]:
+        """What is drawn now, as the file that is exported says it (without the status); {} where nothing is."""
+        self.page.get_by_role("button", name="Import, export and more").click()
+        item = self.page.get_by_role("menuitem", name="Export the canvas (JSON)")
+        if item.get_attribute("aria-disabled"):
+            self.page.keyboard.press("Escape")
+            return {}
+        with self.page.expect_download() as loaded:
+            item.click()
+        canvas: dict[str, Any] = json.loads(loaded.value.path().read_text())
+        return canvas
 
     def save(self) -> dict[str, Any]:
         """Save by keyboard; returns the body that was sent."""
