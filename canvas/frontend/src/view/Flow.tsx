@@ -46,7 +46,9 @@ import { NoteNode } from "./NoteNode";
 import { withWays } from "./run/ways";
 import { MissingNode, StepNode } from "./StepNode";
 import { useSuggestedEdges } from "./suggest/drawn";
+import { WordedEdge } from "./WordedEdge";
 
+const EDGE_TYPES = { worded: WordedEdge };
 const NODE_TYPES = { step: StepNode, missing: MissingNode, note: NoteNode, frame: GroupNode };
 const NOTE: Wanted = { kind: "note", name: "note", label: "Note" };
 const MANY = 150; // nodes, from which on only those in view are drawn
@@ -233,6 +235,7 @@ export function Flow({ onArrange }: { onArrange: () => void }): ReactElement {
       nodes={drawnNodes}
       edges={shownEdges}
       nodeTypes={NODE_TYPES}
+      edgeTypes={EDGE_TYPES}
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}
       onConnect={onConnect}

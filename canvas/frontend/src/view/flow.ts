@@ -176,7 +176,14 @@ export function flowEdges(
     const drawn = flowEdge(edge as CanvasEdge, source, target, there, chosen, severity);
     // Several in one line are chosen where the group is open.
     return more.length
-      ? { ...drawn, label: `${all.length} connections`, selectable: false, focusable: false, selected: false }
+      ? {
+          ...drawn,
+          type: "worded",
+          label: `${all.length} connections`,
+          selectable: false,
+          focusable: false,
+          selected: false,
+        }
       : drawn;
   });
 }
@@ -190,7 +197,9 @@ function flowEdge(
   severity: string | undefined,
 ): Edge {
   const data = { ...edge.raw, ...objectOr(edge.raw.data) };
-  const condition = textOr(data.condition);
+  const condition = textOr(data.condition)
+    .replace(/^\{%\s*|\s*%\}$/g, "")
+    .trim();
   const isDangling = !there.has(source) || !there.has(target);
   const errors = errorsOf(edge);
   const label =
@@ -209,6 +218,9 @@ function flowEdge(
     className: [...kinds, severity && `marked ${severity}`].filter(Boolean).join(" "),
     markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
   };
-  if (label) drawn.label = label.length > 48 ? `${label.slice(0, 47)}…` : label;
+  if (label) {
+    drawn.type = "worded";
+    drawn.label = label.length > 48 ? `${label.slice(0, 47)}…` : label;
+  }
   return drawn;
 }
