@@ -95,8 +95,8 @@ THREE = spec(
     parallel(
         "Fan",
         branch("left", step("L1"), step("L2", "${L1.output.value}!")),
-        branch("mid", step("M1", assign={"kept": "${result.value}-${vars.from}"}), step("M2", "${vars.kept}"),
-               {"name": "MP", "type": "Pass"}),
+        branch("mid", step("M1", assign={"kept": "${result.value}-${vars.from}"}),
+               step("M2", "${vars.kept}/${vars.from}"), {"name": "MP", "type": "Pass"}),
         branch("right", step("R1")),
     ),
     step("End", ["${L2.output.value}", "${M2.output.value}", "${R1.output.value}", "${vars.from}"]),
@@ -106,13 +106,13 @@ THREE = spec(
 def test_only_the_rest_of_one_of_three_branches_runs_again(engine: Engine, steps: Steps) -> None:
     engine.pump()
     first = engine.run(THREE)
-    assert first.output == {"value": ["l1!", "m1-b", "r1", "b"]}
+    assert first.output == {"value": ["l1!", "m1-b/b", "r1", "b"]}
     ended = again(engine, first, "M2")
     assert ended.status == "success", story(ended.pk)
     assert own(ended) == {"M2", "MP", "Fan", "End"}
     assert reused(ended) == {"Begin", "L1", "L2", "M1", "R1"}
     assert ended.output == first.output
-    assert output_of(ended.pk, "MP") == {"value": "m1-b"}
+    assert output_of(ended.pk, "MP") == {"value": "m1-b/b"}
     assert output_of(ended.pk, "Fan") == output_of(first.pk, "Fan")
     assert "work started again at M2; what ran before it is reused" in messages(ended.pk)
     assert "Fan begins again at M2; 2 of 3 branches are reused: left, right" in messages(ended.pk)
@@ -124,7 +124,7 @@ def test_a_state_that_hands_on_what_came_before_it_begins_with_that(engine: Engi
     engine.pump()
     ended = again(engine, engine.run(THREE), "MP")
     assert own(ended) == {"MP", "Fan", "End"}
-    assert output_of(ended.pk, "MP") == {"value": "m1-b"}
+    assert output_of(ended.pk, "MP") == {"value": "m1-b/b"}
 
 
 def test_what_depends_on_the_branch_runs_again_and_what_it_depends_on_does_not(engine: Engine, steps: Steps) -> None:
