@@ -7,6 +7,7 @@ so that two leaders during a fail-over do no harm. Only the database's clock cou
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from workflows.identifiers import new_id
 from workflows.metrics.tallies import Tally
 from workflows.models import ProcessKind
 from workflows.schedules import firing
+from workflows.schedules.deciding import PUNCTUAL
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +89,15 @@ FROM back
 _OVERDUE = "SELECT id FROM workflows_execution WHERE deadline_at <= now() AND ended_at IS NULL LIMIT 100"
 
 _SCHEDULE_IS_DUE = """
-SELECT EXISTS (SELECT 1 FROM workflows_schedule WHERE paused_at IS NULL AND fires_at <= now())
+SELECT extract(epoch FROM now())::float
+WHERE EXISTS (SELECT 1 FROM workflows_schedule WHERE paused_at IS NULL AND fires_at <= now())
+"""
+
+# What a leader that died a moment ago was in the middle of.
+_LEFT_BEHIND = """
+SELECT (details->>'working_since')::float FROM workflows_process
+WHERE kind = 'clock' AND id <> %s AND heartbeat_at > now() - %s AND details->>'working_since' IS NOT NULL
+ORDER BY heartbeat_at DESC LIMIT 1
 """
 
 _NEXT = """
@@ -126,6 +136,9 @@ class Clock:
         self._patient_until = 0.0
         self._moving_until = 0.0
         self._clocks: tuple[float, float] | None = None  # ours, monotonic, and the database's, in seconds
+        # Since when something has been due at every look, by the database's clock in seconds; when we last beat there.
+        self._working_since: float | None = None
+        self._beaten_at = 0.0
 
     def stop(self) -> None:
         """Return from :meth:`run` at the next tick."""
@@ -163,6 +176,7 @@ class Clock:
                 if leads:
                     log.info("clock %s leads", self.id)
                     log_order.mend_after_restore(connection)
+                    self._take_over(connection)
             if leads:
                 self.tick(connection)
                 time.sleep(self._until_next(connection))
@@ -179,8 +193,7 @@ class Clock:
             hints.notify_ready(connection)
         self._each(connection, _OVERDUE, self._time_out)
         # A batch at a time: however many are due at once, everything else has its turn in between.
-        if (row := connection.execute(_SCHEDULE_IS_DUE).fetchone()) is not None and row[0]:
-            firing.fire_due()
+        self._fire_due(connection)
         is_moving = time.monotonic() < self._moving_until
         self._at_most_every(MOVING_QUEUE_SECONDS if is_moving else QUEUE_SECONDS, "queues", self._start_queued)
         self._at_most_every(MEND_SECONDS, "schedules", firing.mend_ahead)
@@ -200,6 +213,22 @@ class Clock:
         if (history := self._history) is not None:
             self._at_most_every(TRACE_SECONDS, "traces", lambda: history.advance(connection))
         self._at_most_every(ANCHOR_SECONDS, "anchor", lambda: anchor.renew(connection))
+
+    def _fire_due(self, connection: psycopg.Connection[Any]) -> None:
+        """Deal with one batch of the schedules that are due, if any are."""
+        due = connection.execute(_SCHEDULE_IS_DUE).fetchone()
+        if due is None:
+            self._working_since = None
+            return
+        if self._working_since is None:
+            self._working_since = float(due[0])
+        firing.fire_due(working_since=datetime.fromtimestamp(self._working_since, UTC))
+
+    def _take_over(self, connection: psycopg.Connection[Any]) -> None:
+        """Go on where a leader died among schedules that are due: they are not late because it did."""
+        if self._working_since is None:
+            left = connection.execute(_LEFT_BEHIND, (self.id, PUNCTUAL)).fetchone()
+            self._working_since = float(left[0]) if left is not None else None
 
     def _until_next(self, connection: psycopg.Connection[Any]) -> float:
         row = connection.execute(_NEXT).fetchone()
@@ -268,4 +297,9 @@ class Clock:
         self._clocks = now, database_time
 
     def _beat(self, connection: psycopg.Connection[Any], leads: bool) -> None:
-        self._compare_clocks(presence.sign_in(connection, self.id, ProcessKind.CLOCK, leads=leads))
+        since = self._working_since
+        now = presence.sign_in(connection, self.id, ProcessKind.CLOCK, leads=leads, working_since=since)
+        if now - self._beaten_at > PUNCTUAL.total_seconds():
+            self._working_since = None  # nothing was dealt with meanwhile: what was due then is late
+        self._beaten_at = now
+        self._compare_clocks(now)

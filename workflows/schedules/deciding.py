@@ -39,19 +39,30 @@ class Plan:
     cancels: bool = False
 
 
-def decide(schedule: Schedule, now: datetime, *, is_busy: bool, queued: int, obstacle: str = "") -> Plan:
+def decide(
+    schedule: Schedule,
+    now: datetime,
+    *,
+    is_busy: bool,
+    queued: int,
+    obstacle: str = "",
+    working_since: datetime | None = None,
+) -> Plan:
     """Return what becomes of the instants of ``schedule`` up to ``now``; at most a thousand, the rest comes next.
 
-    ``is_busy``: an execution of it runs; ``queued``: so many wait for that; ``obstacle``: why it cannot start at all.
+    ``is_busy``: an execution of it runs; ``queued``: so many wait for that; ``obstacle``: why it cannot start at all;
+    ``working_since``: from when on clocks have done nothing but deal with what was due, which nothing is late by.
     """
     plan = Plan(runs=schedule.runs)
-    due = _pass_over_missed(schedule, now, plan)
+    looked = min(now, working_since or now)
+    due = _pass_over_missed(schedule, looked, plan)
     starts: list[Decision] = []
     while due is not None and len(plan.decisions) < MOST_AT_ONCE:
         fires = fires_at(schedule, due)
         if fires > now:
             break
-        decision = _on_time_or_not(schedule, due, now - fires)
+        decision = _on_time_or_not(schedule, due, looked - fires)
+        decision.late = now - fires
         plan.decisions.append(decision)
         if decision.outcome == RunOutcome.STARTED:
             if obstacle:
@@ -74,22 +85,22 @@ def decide(schedule: Schedule, now: datetime, *, is_busy: bool, queued: int, obs
     return plan
 
 
-def _pass_over_missed(schedule: Schedule, now: datetime, plan: Plan) -> datetime | None:
+def _pass_over_missed(schedule: Schedule, looked: datetime, plan: Plan) -> datetime | None:
     """Record what was missed for good, the first hundred one by one, and return the first instant that was not."""
     due = schedule.due_at
-    limit = now - max(schedule.catch_up, PUNCTUAL) - schedule.jitter
+    limit = looked - max(schedule.catch_up, PUNCTUAL) - schedule.jitter
     while due is not None and due < limit:
         if len(plan.decisions) >= MOST_MISSED:
             plan.decisions[-1].reason += f"; neither were all others until {limit:%Y-%m-%dT%H:%M:%SZ}"
             return due_after(schedule, limit)
-        plan.decisions.append(_missed(due, now - fires_at(schedule, due)))
+        plan.decisions.append(_missed(due, looked - fires_at(schedule, due)))
         due = due_after(schedule, due)
     return due
 
 
 def _on_time_or_not(schedule: Schedule, due: datetime, late: timedelta) -> Decision:
     if late <= PUNCTUAL:
-        return Decision(due, RunOutcome.STARTED, late=late)
+        return Decision(due, RunOutcome.STARTED)
     if late <= schedule.catch_up:
         return Decision(due, RunOutcome.STARTED, RunTrigger.CATCH_UP, f"caught up {_span(late)} late")
     return _missed(due, late)

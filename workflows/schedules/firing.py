@@ -82,15 +82,19 @@ def database_now(function: Literal["now", "clock_timestamp"] = "now") -> datetim
     return moment
 
 
-def fire_due(limit: int = BATCH) -> int:
-    """Deal with up to ``limit`` schedules that are due; returns how many there were. Raises ``DatabaseError``."""
+def fire_due(limit: int = BATCH, *, working_since: datetime | None = None) -> int:
+    """Deal with up to ``limit`` schedules that are due; returns how many there were. Raises ``DatabaseError``.
+
+    ``working_since``: from when on clocks have dealt with what is due without a pause. However many are due at once, no
+    run is missed because its turn comes late.
+    """
     try:
-        count, cancelling = _fire(limit)
+        count, cancelling = _fire(limit, working_since)
     except (DataError, IntegrityError):
         log.exception("a batch of schedules could not be written; each goes by itself")
-        return sum(_fire_alone(pk) for pk in _due_ids(limit))
+        return sum(_fire_alone(pk, working_since) for pk in _due_ids(limit))
     # These cancel executions, which is recorded in their customers' trails: one by one, to hold one trail at a time.
-    return count + sum(_fire_alone(pk) for pk in cancelling)
+    return count + sum(_fire_alone(pk, working_since) for pk in cancelling)
 
 
 def _due_ids(limit: int) -> list[UUID]:
@@ -98,16 +102,16 @@ def _due_ids(limit: int) -> list[UUID]:
     return list(due.order_by("fires_at").values_list("pk", flat=True)[:limit])
 
 
-def _fire_alone(pk: UUID) -> int:
+def _fire_alone(pk: UUID, working_since: datetime | None) -> int:
     try:
-        return _fire(1, only=pk)[0]
+        return _fire(1, working_since, only=pk)[0]
     except (DataError, IntegrityError):
         log.exception("schedule %s cannot be written", pk)
         Schedule.objects.filter(pk=pk).update(fires_at=database_now() + RETRY_AFTER)
         return 1
 
 
-def _fire(limit: int, only: UUID | None = None) -> tuple[int, list[UUID]]:
+def _fire(limit: int, working_since: datetime | None, only: UUID | None = None) -> tuple[int, list[UUID]]:
     """Deal with schedules that are due, in one transaction; returns how many, and which have to cancel something."""
     with transaction.atomic():
         now = database_now()
@@ -125,7 +129,9 @@ def _fire(limit: int, only: UUID | None = None) -> tuple[int, list[UUID]]:
         fired, cancelling = [], []
         for schedule in schedules:
             target = targets[schedule.pk]
-            made = _decide(schedule, now, target, is_busy=schedule.pk in busy, queued=queues.get(schedule.pk, 0))
+            obstacle = target if isinstance(target, str) else ""
+            queued = queues.get(schedule.pk, 0)
+            made = _decide(schedule, now, working_since, is_busy=schedule.pk in busy, queued=queued, obstacle=obstacle)
             if made.cancels and only is None:
                 cancelling.append(schedule.pk)
                 continue
@@ -147,10 +153,11 @@ def hold_workflows(schedules: Sequence[UUID]) -> None:
             cursor.execute(_HOLD, [list(schedules)])
 
 
-def _decide(schedule: Schedule, now: datetime, target: Target | str, *, is_busy: bool, queued: int) -> Plan:
+def _decide(
+    schedule: Schedule, now: datetime, working_since: datetime | None, *, is_busy: bool, queued: int, obstacle: str
+) -> Plan:
     try:
-        obstacle = target if isinstance(target, str) else ""
-        return decide(schedule, now, is_busy=is_busy, queued=queued, obstacle=obstacle)
+        return decide(schedule, now, is_busy=is_busy, queued=queued, obstacle=obstacle, working_since=working_since)
     except Exception:
         # One schedule must not keep the others from running: it says so in its history and is tried again later.
         log.exception("schedule %s cannot be dealt with", schedule.pk)

@@ -1,7 +1,7 @@
 """A due instant becomes one row of history and at most one execution; overlaps, missed runs and limits by the rules."""
 
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ from workflows.models import (
     AuditRecord,
     Execution,
     MetricTally,
+    Process,
     Schedule,
     ScheduleRun,
     SpecDocument,
@@ -380,12 +381,7 @@ def test_clocks_that_race_start_everything_once(engine: Engine) -> None:
 def test_many_due_at_once_are_dealt_with_in_batches_beside_other_duties(engine: Engine) -> None:
     """The timer of an execution wakes while a thousand schedules are due."""
     template = schedule_of(engine.customer, overlapPolicy="allow")
-    columns = [field.attname for field in Schedule._meta.concrete_fields if field.attname != "id"]
-    values: dict[str, Any] = {column: getattr(template, column) for column in columns}
-    now = database_now()
-    Schedule.objects.bulk_create(
-        Schedule(**{**values, "due_at": now, "fires_at": now, "anchor": now}) for _ in range(1000)
-    )
+    many_due(template, 1000, database_now())
     waiting = engine.start({"name": "w", "states": [{"name": "W", "type": "Wait", "duration": "1ms"}]})
     engine.pump()
     engine.waits(waiting, "timer")
@@ -394,6 +390,78 @@ def test_many_due_at_once_are_dealt_with_in_batches_beside_other_duties(engine: 
     assert Execution.objects.filter(schedule__isnull=False).count() < 1000, "the timer did not wait for all of them"
     eventually(lambda: Execution.objects.filter(schedule__isnull=False).count() == 1000, "all have started", seconds=60)
     assert ScheduleRun.objects.filter(outcome="started").count() == 1000
+
+
+def many_due(template: Schedule, count: int, due: datetime) -> None:
+    """Copies of ``template`` that are all due at once."""
+    columns = [field.attname for field in Schedule._meta.concrete_fields if field.attname != "id"]
+    values: dict[str, Any] = {column: getattr(template, column) for column in columns}
+    Schedule.objects.bulk_create(
+        Schedule(**{**values, "due_at": due, "fires_at": due, "anchor": due}) for _ in range(count)
+    )
+
+
+@pytest.mark.django_db
+def test_what_waits_for_its_turn_among_many_is_not_missed() -> None:
+    waits, missed = schedule_of(customer()), schedule_of(customer())
+    make_due(waits, late=timedelta(seconds=90))
+    fire_due(working_since=database_now() - timedelta(seconds=80))
+    assert outcomes(waits) == ["started"], "it was ten seconds late when the clock came to what is due"
+    assert last_run(waits).trigger == "clock"
+    make_due(missed, late=timedelta(seconds=150))
+    fire_due(working_since=database_now() - timedelta(seconds=80))
+    assert outcomes(missed) == ["skipped"], "seventy seconds late already then"
+    assert "missed" in last_run(missed).reason
+
+
+def test_a_clock_knows_since_when_something_has_been_due_at_every_look(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[datetime | None] = []
+
+    def one_at_a_time(*, working_since: datetime | None) -> int:
+        told.append(working_since)
+        return fire_due(1, working_since=working_since)
+
+    monkeypatch.setattr("workflows.schedules.firing.fire_due", one_at_a_time)
+    schedules = [schedule_of(engine.customer, overlapPolicy="allow") for _ in range(3)]
+    for schedule in schedules:
+        make_due(schedule)
+    engine.clock()
+    eventually(lambda: ScheduleRun.objects.count() == 3, "all three have fired")
+    assert len(set(told)) == 1, "the same moment for all that were due at once"
+    eventually(lambda: presence_of_clock().details["working_since"] is None, "the clock has nothing left to do")
+    make_due(schedules[0])
+    eventually(lambda: ScheduleRun.objects.count() == 4, "it fires again")
+    assert told[-1] is not None
+    assert told[0] is not None
+    assert told[-1] > told[0], "another moment for what is due later"
+
+
+def presence_of_clock() -> Process:
+    return Process.objects.get(kind="clock")
+
+
+@pytest.mark.parametrize("seconds_dead, expected", [(5, "started"), (300, "skipped")])
+def test_what_was_due_at_once_is_not_missed_because_a_clock_dies_among_it(
+    engine: Engine, seconds_dead: int, expected: str
+) -> None:
+    """More than a batch is left, so that the one that takes over has to keep in mind since when."""
+    template = schedule_of(engine.customer, overlapPolicy="allow")
+    began = database_now() - timedelta(minutes=10)
+    many_due(template, 250, began)
+    heartbeat = database_now() - timedelta(seconds=seconds_dead)
+    Process.objects.create(
+        kind="clock",
+        host="h",
+        pid=1,
+        heartbeat_at=heartbeat,
+        details={"leads": True, "working_since": began.timestamp()},
+    )
+    engine.clock()
+    eventually(lambda: ScheduleRun.objects.count() == 250, "all are dealt with", seconds=60)
+    assert set(ScheduleRun.objects.values_list("outcome", flat=True)) == {expected}
+    assert Execution.objects.filter(schedule__isnull=False).count() == (250 if expected == "started" else 0)
 
 
 @pytest.mark.django_db
