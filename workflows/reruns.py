@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from workflows.engine.json_text import dumps
-from workflows.engine.program import ITEM, ROOT, Program, compile_program, walk_bodies
+from workflows.engine.program import ITEM, ROOT, Program, walk_bodies
 from workflows.forks import Fork, Former, FormerBranches, moment_of
 from workflows.models import Execution
 from workflows.spec import schema
@@ -23,6 +23,7 @@ from workflows.submission import (
     insert_execution,
     known_execution,
     parsed_spec,
+    program_of,
     readable_states,
 )
 
@@ -135,7 +136,7 @@ def _is_in_map(body: str) -> bool:
 
 def _insert_from(cursor: Any, source: Execution, state: str, given: dict[str, Any]) -> tuple[UUID, UUID, Any] | None:
     """Write the execution that begins at ``state``; None if the idempotency key is taken."""
-    program = compile_program(source.spec.document, source.spec_id)
+    program = program_of(source.spec)
     if state not in program.steps or _is_in_map(program.body_of(state)):
         raise NotRerunnable(_why_not(source, program, state))
     entry = _entry_of(cursor, source, program, state)

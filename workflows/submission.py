@@ -15,7 +15,7 @@ from django.db import transaction
 from workflows import audit, secrets
 from workflows.engine import hints
 from workflows.engine.json_text import dumps
-from workflows.engine.program import compile_program, walk_bodies
+from workflows.engine.program import Program, compile_program, walk_bodies
 from workflows.errors import LimitExceeded
 from workflows.identifiers import new_id
 from workflows.models import (
@@ -206,18 +206,23 @@ def start_execution(
     return execution, True
 
 
-_PARSED: dict[str, schema.WorkflowSpec] = {}
+_PROGRAMS: dict[str, Program] = {}
+
+
+def program_of(spec: SpecDocument) -> Program:
+    """The spec made ready to run, kept in memory by checksum."""
+    program = _PROGRAMS.get(spec.checksum)
+    if program is None:
+        program = compile_program(spec.document, spec.checksum)
+        if len(_PROGRAMS) >= 256:
+            _PROGRAMS.pop(next(iter(_PROGRAMS)))
+        _PROGRAMS[spec.checksum] = program
+    return program
 
 
 def parsed_spec(spec: SpecDocument) -> schema.WorkflowSpec:
     """The spec as typed shapes, kept in memory by checksum."""
-    parsed = _PARSED.get(spec.checksum)
-    if parsed is None:
-        parsed = compile_program(spec.document, spec.checksum).spec
-        if len(_PARSED) >= 256:
-            _PARSED.pop(next(iter(_PARSED)))
-        _PARSED[spec.checksum] = parsed
-    return parsed
+    return program_of(spec).spec
 
 
 # The newest ended run of each state, as history of a new execution: references to it resolve as before.

@@ -113,12 +113,11 @@ def compile_program(document: Any, checksum: str) -> Program:
             needs=frozenset(),
         )
     names = frozenset(steps)
+    needs = {key: set(body.when.roots) if body.when else set() for key, body in bodies.items()}
+    for step in steps.values():
+        needs[step.body].update(*(template.roots for template in step.templates.values()))
     for key, body in list(bodies.items()):
-        needs: set[str] = set(body.when.roots) if body.when else set()
-        for step in steps.values():
-            if step.body == key:
-                needs.update(*(template.roots for template in step.templates.values()))
-        bodies[key] = Body(body.key, body.start, body.when, frozenset(needs & names))
+        bodies[key] = Body(body.key, body.start, body.when, frozenset(needs[key] & names))
     referenced = frozenset().union(*(body.needs for body in bodies.values()))
     return Program(spec, checksum, bodies, steps, referenced)
 
