@@ -50,6 +50,9 @@ _O_CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])\s*(?:o['’]?\s?clock|uhr|heu
 _AM_PM = re.compile(r"\b(?P<hour>1[0-2]|0?[1-9])\s*(?P<ampm>[ap]\.?m\b\.?)", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:(?P<noon>noon|midday)|(?P<midnight>midnight))\b", re.IGNORECASE)
 
+# "Every tenth minute", "each 3rd day": how far apart, not which one.
+DISTANCES = {"third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10, "twelfth": 12, "fifteenth": 15,
+             "twentieth": 20, "thirtieth": 30}  # fmt: skip
 # What is said of a time of day without an hour, and the hour it is taken for.
 DAY_PARTS = {"morning": 8, "afternoon": 15, "evening": 18, "night": 2}
 
@@ -92,7 +95,7 @@ _TRANSLATIONS: tuple[tuple[str, str], ...] = (
     (r"\b(?:chaque|tous\s+les)\s+vendredis?\b", "every friday"),
     (r"\b(?:chaque|tous\s+les)\s+samedis?\b", "every saturday"),
     (r"\b(?:chaque|tous\s+les)\s+dimanches?\b", "every sunday"),
-    (r"\bà\s+(\d{1,2})\s*h\s*(\d\d)?\b", r"at \1h\2"),
+    (r"\bà\s+(\d{1,2})\s*h(?:\s*(\d\d))?\b", r"at \1h\2"),
     (r"\bà\s+(\d{1,2}:\d\d)", r"at \1"),
     (r"\bà\s+minuit\b", "at midnight"),
     (r"\bà\s+midi\b", "at noon"),

@@ -22,7 +22,8 @@ class Unsayable(Exception):
 
 @dataclass(slots=True)
 class Parts:
-    """The parts of a schedule: ``count`` times ``unit``, on ``days`` (Sunday 0), between the hours of ``window``."""
+    """The parts of a schedule: ``count`` times ``unit``, on ``days`` (Sunday 0), between the hours of ``window``;
+    ``day_part`` is a word such as evening."""
 
     count: int = 0
     unit: str = ""
@@ -34,6 +35,7 @@ class Parts:
     window: tuple[int, int] | None = None
     minute: int | None = None
     start: int | None = None
+    day_part: str = ""
 
     @property
     def has_day(self) -> bool:
@@ -109,7 +111,7 @@ def _hours(parts: Parts) -> str:
 def _days(parts: Parts, assumptions: list[str]) -> str:
     _settle_days(parts, assumptions)
     if not parts.times:
-        hour = words.DAY_PARTS.get(parts.unit, DEFAULT_HOUR)
+        hour = words.DAY_PARTS.get(parts.day_part or parts.unit, DEFAULT_HOUR)
         if parts.unit in ("week", "month", "year", "quarter") and not parts.has_day:
             hour = 0
         _settle_period(parts)

@@ -12,6 +12,7 @@ from datetime import datetime
 from cronsim import CronSim, CronSimError
 
 from agents.router import clock_words as words
+from agents.router import occasions
 from agents.router.cron_text import Parts, Unsayable, cron_text
 from agents.router.zones import UTC, find_unknown_zone, find_zone
 
@@ -53,7 +54,10 @@ _EXCEPT = re.compile(
 _NTH = re.compile(
     rf"\b(first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th)\s+"
     rf"(?:and\s+(first|second|third|fourth|last|1st|2nd|3rd|4th)\s+)?({words.DAY}|weekday|working\s+day|business\s+day|day)"
-    rf"\s*(?:of|in)\s+(?:the|each|every|a)\s+(month|quarter|year)\b"
+    rf"\s*(?:(?:of|in)\s+(?:the|each|every|a)|each|every)\s+(month|quarter|year)\b"
+)
+_NTH_OF_MONTH = re.compile(
+    rf"\b(first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th)\s+({words.DAY})\s+(?:of|in)\s+({words.MONTH})\b"
 )
 _NTH_EVERY = re.compile(rf"\b(?:every|each)\s+(first|second|third|fourth|last|1st|2nd|3rd|4th)\s+({words.DAY})\b")
 _ORDINAL_DAYS = re.compile(
@@ -79,13 +83,22 @@ _PAST_HOUR = re.compile(
 _STARTING = re.compile(rf"\b(?:starting|beginning)\s+(?:at|from)\s+({re.sub('[?]P<[a-z]+>', '?:', words.TIME)})")
 _EVENT = re.compile(
     r"\b(?:on|after|for|at|with)?\s*(?:every|each|any|a\s+new)\s+(?:new\s+)?(?:time\s+(?:someone|somebody|anyone|we|i|the\s+code)\b|"
-    r"(?:git\s+)?(?:push|commit|merge|pull[\s-]request|release|tag|pr)\b)|\bwhenever\s+(?:someone|somebody|anyone|anybody|we|i|you|there\s+is\s+a|a|the\s+code)\s+(?:\w+\s+){0,3}?(?:push|commit|merge|pull|release|tag|pr|opens?|changes?)\w*|\bon\s+push\b"
+    r"(?:git\s+)?(?:push|commit|merge|pull[\s-]request|release|tag|pr|deploy(?:ment)?|build|incident|alert)\b|time\b(?!s))|\bwhenever\s+(?:someone|somebody|anyone|anybody|we|i|you|there\s+is\s+a|a|the\s+code)\s+(?:\w+\s+){0,3}?(?:push|commit|merge|pull|release|tag|pr|opens?|changes?)\w*|\bon\s+push\b"
 )
 _ONCE = re.compile(
     rf"\b(?:tomorrow|tonight|next\s+(?:week|month|year|{words.DAY})|this\s+(?:{words.DAY}|evening|afternoon|weekend)|"
     rf"in\s+(?:an?|{_N})\s+(?:minutes?|hours?|days?|weeks?)(?!\s+(?:or|at)\s)|on\s+\d{{4}}-\d\d-\d\d|"
-    rf"on\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{words.MONTH}|on\s+{words.MONTH}\s+\d{{1,2}})\b"
+    rf"on\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{words.MONTH}|on\s+{words.MONTH}\s+\d{{1,2}})\b|"
+    rf"{_NTH_OF_MONTH.pattern}"
 )
+_DISTANCE = re.compile(
+    rf"\b(every|each)\s+(?:({'|'.join(words.DISTANCES)})|(\d{{1,2}})(?:st|nd|rd|th))\s+"
+    r"(minute|hour|day|night|week|month)\b(?!\s+(?:of|in)\b)"
+)
+_DAYLIKE = rf"(?:{words.DAY}|weekdays?|weekends?|(?:business|working|work)\s?days?)"
+_DAY_PART = re.compile(rf"\b(?:every|each|{_DAYLIKE})\s+(morning|afternoon|evening|night)s?\b")
+_DAY_PARTS = re.compile(rf"\b(?:(?:every|each|on|all)\s+)?({_DAYLIKE})\s+(morning|afternoon|evening|night)s\b")
+_TWO_OF_THEM = re.compile(rf"\b{_DAYLIKE}\b[^.;]*?\bat\s+(\S+)(?:(?!\bat\b)[^.;])*?\b{_DAYLIKE}\b[^.;]*?\bat\s+(\S+)")
 _NO_TIME = re.compile(r"\bat\s+((?:2[4-9]|[3-9]\d)(?::\d\d)?|\d{1,2}:[6-9]\d)(?!\d|%|\s*(?:percent|minutes))\b")
 _CRON = re.compile(
     r"(?<![\w*/])((?:[\d*][\d*/,-]*)\s+(?:[\d*][\d*/,-]*)\s+(?:[\d*L][\d*/,LW-]*)\s+(?:[\da-z*][\da-z*/,-]*)\s+"
@@ -143,7 +156,16 @@ def _checked_cron(text: str) -> str:
 
 
 def _read(text: str, schedule: Schedule) -> str | None:
+    text = _DISTANCE.sub(_in_numbers, re.sub(r"\b(every|each)\s+full\s+(?=hour|day)", r"\1 ", text))
+    text = _DAY_PARTS.sub(r"every \1 \2", text)
+    occasions.refuse(text)
+    limits = occasions.limits(_DAY_RANGE.sub(" ", text))
     found = _parts(text)
+    if (two := _TWO_OF_THEM.search(text)) and two.group(1) != two.group(2) and len(found.times) > 1:
+        raise Unsayable(
+            "One schedule has the same times on all its days. Which of these should it have, and on which days? For the "
+            "others make another schedule."
+        )
     if wrong := _NO_TIME.search(text):
         raise Unsayable(f"{wrong.group(1)} is no time of day. At what time should it run?")
     if not (found.unit or found.days or found.nth or found.month_days or found.months):
@@ -169,11 +191,20 @@ def _read(text: str, schedule: Schedule) -> str | None:
             "A cron text with both days of the week and days of the month runs on either of them, not where both "
             "meet. Which of the two is meant?"
         )
-    return cron_text(found, schedule.assumptions)
+    cron = cron_text(found, schedule.assumptions)
+    schedule.assumptions += limits
+    return cron
+
+
+def _in_numbers(distance: re.Match[str]) -> str:
+    every, word, number, unit = distance.groups()
+    return f"{every} {words.DISTANCES[word] if word else number} {unit}s"
 
 
 def _parts(text: str) -> Parts:
     found = Parts()
+    if part := _DAY_PART.search(text):
+        found.day_part = part.group(1)
     if office := _OFFICE.search(text):
         found.window, found.days = OFFICE_HOURS, words.WEEKDAYS
         text = _without(text, office)
@@ -192,7 +223,15 @@ def _parts(text: str) -> Parts:
     text = _find_days(text, found)
     text = _find_frequency(text, found)
     found.times = words.find_times(text)
+    if found.day_part and not re.search(r"\d\s*[ap]\.?m\b", text):
+        found.times = [_in_part(found.day_part, hour, minute) for hour, minute in found.times]
     return found
+
+
+def _in_part(part: str, hour: int, minute: int) -> tuple[int, int]:
+    """Seven in the evening is 19:00, ten at night 22:00."""
+    is_later = (1 <= hour < 12 and part in ("afternoon", "evening")) or (6 <= hour < 12 and part == "night")
+    return (hour + 12 if is_later else hour), minute
 
 
 def _find_window(text: str, found: Parts) -> str:
@@ -215,6 +254,11 @@ def _find_days(text: str, found: Parts) -> str:
         excluded = set(words.WEEKEND) if said.startswith("weekend") else _days_in(said)
         text = _without(text, out)
         found.days = frozenset(range(7))
+    if (dated := _NTH_OF_MONTH.search(text)) and re.search(r"\b(?:every|each)\b|\b(?:yearly|annually)\b", text):
+        place, name = dated.group(1), words.day(dated.group(2))
+        found.nth = (f"{name}L" if place == "last" else f"{name}#{words.ORDINALS[place]}",)
+        found.months = (words.month(dated.group(3)),)
+        text = _without(text, dated)
     for pattern in (_NTH, _NTH_EVERY):
         if nth := pattern.search(text):
             _take_nth(nth, found)

@@ -101,7 +101,7 @@ def find_zone(text: str) -> str | None:
         if word not in _ONLY_WITH_TIME or found.group(2):
             return _CLOCKS[word]
     place = _place_pattern().search(text)
-    return _cities()[" ".join((place.group(1) or place.group(2)).casefold().split())] if place else None
+    return _cities()[" ".join(next(filter(None, place.groups())).casefold().split())] if place else None
 
 
 def find_unknown_zone(text: str) -> str | None:
@@ -130,6 +130,7 @@ def _cities() -> dict[str, str]:
 def _place_pattern() -> re.Pattern[str]:
     places = "|".join(re.escape(city).replace(r"\ ", r"\s+") for city in sorted(_cities(), key=len, reverse=True))
     return re.compile(
-        rf"\b(?:in|for|at|à|a|en|de)\s+(?:the\s+)?({places})\b|\b({places})(?:\s+local)?(?:['’]s)?\s+time\b",
+        rf"\b(?:in|for|at|à|a|en|de)\s+(?:the\s+)?({places})\b|\b({places})(?:\s+local)?(?:['’]s)?\s+time\b"
+        rf"|(?:\b\d{{1,2}}(?::\d\d|\s*[ap]\.?m\.?)|\bnoon|\bmidnight)\s+({places})\b",
         re.IGNORECASE,
     )

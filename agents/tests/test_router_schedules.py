@@ -40,6 +40,22 @@ from workflows.schedules.cron import parse_cron
         ("with cron 0 4 * * 1-5", "0 4 * * 1-5", "UTC"),
         ("jeden Werktag um 7:30 in Berlin", "30 7 * * 1-5", "Europe/Berlin"),
         ("tous les lundis à 8h30", "30 8 * * 1", "UTC"),
+        ("tous les jours à 8h à Paris", "0 8 * * *", "Europe/Paris"),
+        ("third Thursday each month at 09:00 in Auckland", "0 9 * * 4#3", "Pacific/Auckland"),
+        ("every year on the last Sunday in October at 1:30 Berlin", "30 1 * 10 0L", "Europe/Berlin"),
+        ("every tenth minute", "*/10 * * * *", "UTC"),
+        ("every 3rd day at 6", "0 6 */3 * *", "UTC"),
+        ("every 15th", "0 2 15 * *", "UTC"),
+        ("every full hour from 6 to 22", "0 6-22 * * *", "UTC"),
+        ("each Friday evening", "0 18 * * 5", "UTC"),
+        ("Friday evenings at 8", "0 20 * * 5", "UTC"),
+        ("on weekday mornings", "0 8 * * 1-5", "UTC"),
+        ("every evening at 7", "0 19 * * *", "UTC"),
+        ("every night at 10", "0 22 * * *", "UTC"),
+        ("every night at 2:30am in New York", "30 2 * * *", "America/New_York"),
+        ("on Mondays at 14:00 Tokyo", "0 14 * * 1", "Asia/Tokyo"),
+        ("for the sprint report, every day at 8", "0 8 * * *", "UTC"),
+        ("from Monday to Friday at 8", "0 8 * * 1-5", "UTC"),
         ("cada día a las 6:00 en Madrid", "0 6 * * *", "Europe/Madrid"),
     ],
 )
@@ -58,6 +74,15 @@ def test_words_about_time_become_a_cron_text_and_a_zone(text: str, cron: str, zo
         ("every 5 hours", "cannot say every 5 hours", "every 6 hours"),
         ("every two weeks", "does not count weeks", "every week"),
         ("every 20 days", "cannot say every 20 days", "every month"),
+        ("every leap day at midnight", 'No calendar here knows "every leap day"', "every day"),
+        ("on New Year's Eve at 23:59", "No calendar here knows", "every day"),
+        ("every full moon", "No calendar here knows", "every Monday"),
+        ("at the start of each sprint", "No calendar here knows", "every Monday"),
+        ("every year on my birthday", "No calendar here knows", "every day"),
+        ("daily in winter", "No calendar here knows", "every day"),
+        ("on the last Sunday in October at 1:30", "names one moment", "every day"),
+        ("every time the build fails at 5pm", "Nothing here watches", "every hour"),
+        ("after each deployment", "Nothing here watches", "every hour"),
         ("every 5 months", "cannot say every 5 months", "every quarter"),
         ("at 7:30 and 18:00 every day", "cannot say 7:30 and 18:00", "7:30 and 18:30"),
         ("5 times a day", "cannot say 5 times a day", None),
@@ -89,3 +114,27 @@ def test_what_a_cron_text_cannot_say_is_asked_back(text: str, says: str, option:
 )  # fmt: skip
 def test_other_words_are_no_schedule(text: str) -> None:
     assert read_schedule(text) is None
+
+
+@pytest.mark.parametrize("text", ["on weekdays at 9am, on weekends at 11am", "every Monday at 9 and Friday at 17:00"])
+def test_times_of_their_own_for_some_days_are_two_schedules(text: str) -> None:
+    read = read_schedule(f"scan it {text}")
+    assert read is not None
+    assert "the same times on all its days" in read.problem
+    assert not read.cron
+
+
+@pytest.mark.parametrize(
+    "text, limit",
+    [
+        ("every Monday at 9 until Christmas", "until christmas"),
+        ("every day at 8 starting tomorrow", "starting tomorrow"),
+        ("daily at 3 pm for the next two weeks", "for the next two weeks"),
+        ("every hour except at noon", "except at noon"),
+    ],
+)
+def test_what_ends_or_limits_a_schedule_is_named_as_not_part_of_it(text: str, limit: str) -> None:
+    read = read_schedule(f"scan it {text}")
+    assert read is not None
+    assert read.cron
+    assert any(f'"{limit}" is not part of the schedule' in said for said in read.assumptions)
