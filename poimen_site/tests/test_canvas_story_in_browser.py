@@ -1,4 +1,4 @@
-"""The whole way in a browser: the check-up of a repository drawn from nothing, run, watched and approved."""
+"""The whole way in a browser: the check-up of a repository drawn from nothing, run, approved, and run again."""
 
 import subprocess
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from poimen_site.tests.browsing import Site
+from poimen_site.tests.browsing import Account, Site
 from poimen_site.tests.sketching import Sketch
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
@@ -81,7 +81,18 @@ def approve(page: Page) -> None:
     expect(page.locator(".run-strip")).to_have_attribute(STATUS, "success", timeout=LONG)
 
 
-def test_the_check_up_is_drawn_from_nothing_run_watched_and_approved(
+def run_of(page: Page) -> str:
+    """The run that the page watches."""
+    return parse_qs(urlparse(page.url).query)["run"][0]
+
+
+def reused(ann: Account, run: str) -> dict[str, bool]:
+    """By the key of its node, whether a state's result was taken over."""
+    states = ann.get(f"/executions/{run}/states")["states"]
+    return {one["state"]: one["reused"] for one in states if not one["state"].startswith("parallel")}
+
+
+def test_the_check_up_is_drawn_from_nothing_run_approved_and_run_again_from_a_step(
     open_page: Callable[..., Page], site: Site, repository: Path
 ) -> None:
     team = site.team("Check-up")
@@ -107,7 +118,17 @@ def test_the_check_up_is_drawn_from_nothing_run_watched_and_approved(
     for step in STEPS:
         expect(sketch.node(step).locator(".fate")).to_have_attribute(STATUS, "success")
     expect(page.locator(".react-flow__edge.taken")).to_have_count(7)
-    first = parse_qs(urlparse(page.url).query)["run"][0]
+    first = run_of(page)
     assert "shell=True" in str(ann.get(f"/executions/{first}/states"))
     page.reload()
     expect(page.locator(f".fate[{STATUS}=success]")).to_have_count(5)
+
+    sketch.choose("Write it up")
+    page.get_by_role("tab", name="Run").click()
+    page.get_by_role("button", name="Run again from here").click()
+    expect(page.locator(".run-strip")).not_to_contain_text(first[-8:])
+    approve(page)
+    assert run_of(page) != first
+    assert reused(ann, run_of(page)) == {"clone-repo": True, "analyze-code": True, "security-scan": True,
+                                         "generate-report": False, "approve-workflow": False}  # fmt: skip
+    expect(sketch.node("Analyze code").locator(".fate")).to_contain_text("reused")
