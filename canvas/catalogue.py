@@ -8,13 +8,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from workflows.activities.registry import registry
 
 Types = frozenset[str]
 ANY: Types = frozenset()
+_LONGEST_KEPT = 200
 
 
 class ActivityInfo(Protocol):
@@ -99,6 +100,11 @@ def current_catalogue() -> Catalogue:
 
 def squash(name: str, suffix: str = "") -> str:
     """Return the letters and digits of ``name`` in lower case, without ``suffix``: what spellings have in common."""
+    return (_squashed if len(name) <= _LONGEST_KEPT else _squashed.__wrapped__)(name, suffix)
+
+
+@lru_cache(maxsize=4096)
+def _squashed(name: str, suffix: str) -> str:
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     return plain.removesuffix(suffix) or plain
 

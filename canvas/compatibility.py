@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canvas.catalogue import ANY, Catalogue, KnownActivity, Types, fits
-from canvas.edges import Edge, fill_edges, read_edge
+from canvas.edges import Edge, read_edges
 from canvas.models import RelationType
-from canvas.nodes import Node, fill_nodes, read_node
+from canvas.nodes import Node, read_nodes
 from canvas.problems import Findings
 
 _NAMES_SHOWN = 12
@@ -123,13 +123,12 @@ def check_canvas(nodes: Sequence[Any], edges: Sequence[Any], catalogue: Catalogu
     no activities. What cannot be read, edges from or to nothing and activities without any edge are ``warnings``.
     """
     quiet = Findings()
-    read = [read_node(raw, index, catalogue, quiet) for index, raw in enumerate(fill_nodes(list(nodes), catalogue))]
     by_id: dict[str, Node] = {}
-    for node in read:
+    for _, node in read_nodes(list(nodes), catalogue, quiet):
         if node is not None:
             by_id.setdefault(node.id, node)
-    drawn = [read_edge(raw, index, quiet) for index, raw in enumerate(fill_edges(list(edges)))]
-    return check_read(list(by_id.values()), [edge for edge in drawn if edge is not None], catalogue)
+    drawn = [edge for _, edge in read_edges(list(edges), quiet) if edge is not None]
+    return check_read(list(by_id.values()), drawn, catalogue)
 
 
 def check_read(nodes: Sequence[Node], edges: Sequence[Edge], catalogue: Catalogue) -> Compatibility:

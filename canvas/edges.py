@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canvas.json_values import faults_of
+from canvas.json_values import faults_of, is_sound
 from canvas.models import RelationType
 from canvas.problems import Findings
 from workflows.spec import limits
@@ -70,11 +70,13 @@ def fill_edges(edges: list[Any]) -> list[Any]:
 
 def read_edges(edges: list[Any], findings: Findings) -> list[tuple[Any, Edge | None]]:
     """Return each of ``edges`` filled in, and as it was read: None where ``findings`` say why it cannot be."""
-    return [(filled, read_edge(filled, index, findings)) for index, filled in enumerate(fill_edges(edges))]
+    filled = fill_edges(edges)
+    is_whole = is_sound(filled, max_depth=limits.MAX_SPEC_DEPTH + 1)
+    return [(raw, _read_edge(raw, index, findings, is_whole)) for index, raw in enumerate(filled)]
 
 
-def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
-    """Return the filled edge ``edges[index]`` as an :class:`Edge`, or None after reporting why it cannot be one.
+def _read_edge(raw: object, index: int, findings: Findings, is_whole: bool) -> Edge | None:
+    """Return the filled edge ``edges[index]``, or None after reporting why it cannot be one.
 
     The meaning is read from ``data`` (``relation_type``, ``relation_label`` or ``label``, ``relation_wording``,
     ``confidence``, ``condition``, ``on_error``), else from the edge itself, where a fetched relation carries it.
@@ -89,7 +91,7 @@ def read_edge(raw: object, index: int, findings: Findings) -> Edge | None:
         shown = edge_id[:200].replace("\0", "") if isinstance(edge_id, str) else None
         findings.report("bad-edge-id", problem, edge_id=shown)
         return None
-    faults = list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
+    faults = [] if is_whole else list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
     for path, fault in faults[:10]:
         findings.report("bad-value", f"{path} {fault}", edge_id=edge_id.replace("\0", ""))
     source, target = raw.get("source"), raw.get("target")

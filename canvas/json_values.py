@@ -17,7 +17,7 @@ def faults_of(value: object, *, path: str = "", max_depth: int = MAX_DEPTH) -> I
 
     ``path`` names the value itself, as in ``nodes[3].data.label``. What lies below ``max_depth`` is not looked at.
     """
-    if _is_sound(value, max_depth):
+    if is_sound(value, max_depth=max_depth):
         return
     pending: list[tuple[object, str, int]] = [(value, path, 0)]
     while pending:
@@ -52,7 +52,7 @@ def first_fault(value: object, *, path: str = "", max_depth: int = MAX_DEPTH) ->
     return None
 
 
-def _is_sound(value: object, max_depth: int) -> bool:
+def is_sound(value: object, *, max_depth: int = MAX_DEPTH) -> bool:
     """Whether there is certainly no fault: nearly always so, and told much sooner where no place need be named."""
     level: list[Any] = [value]
     for depth in range(max_depth + 1):

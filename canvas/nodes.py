@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from canvas.catalogue import Catalogue, squash
-from canvas.json_values import faults_of
+from canvas.json_values import faults_of, is_sound
 from canvas.problems import Findings
 from workflows.spec import limits
 
@@ -107,22 +107,22 @@ def _fill_type(node: dict[str, Any], data: dict[str, Any], catalogue: Catalogue)
 
 def read_nodes(nodes: list[Any], catalogue: Catalogue, findings: Findings) -> list[tuple[Any, Node | None]]:
     """Return each of ``nodes`` filled in, and as it was read: None where ``findings`` say why it cannot be."""
-    return [
-        (filled, read_node(filled, index, catalogue, findings))
-        for index, filled in enumerate(fill_nodes(nodes, catalogue))
-    ]
+    filled = fill_nodes(nodes, catalogue)
+    is_whole = is_sound(filled, max_depth=limits.MAX_SPEC_DEPTH + 1)
+    return [(raw, _read_node(raw, index, catalogue, findings, is_whole)) for index, raw in enumerate(filled)]
 
 
-def read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings) -> Node | None:
-    """Return the filled node ``nodes[index]`` as a :class:`Node`, or None after reporting why it cannot be one.
+def _read_node(raw: object, index: int, catalogue: Catalogue, findings: Findings, is_whole: bool) -> Node | None:
+    """Return the filled node ``nodes[index]``, or None after reporting why it cannot be one.
 
     A node with a usable id is returned even if more is wrong with it, so that its edges can be judged too.
+    ``is_whole``: it is known to hold nothing that cannot be stored.
     """
     where = f"nodes[{index}]"
     if not isinstance(raw, dict):
         findings.report("node-not-an-object", f"{where} is {_kind_of(raw)}; a node is an object with an id and a type")
         return None
-    faults = list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
+    faults = [] if is_whole else list(faults_of(raw, path=where, max_depth=limits.MAX_SPEC_DEPTH))
     node_id = _read_id(raw.get("id"), where, findings)
     for path, fault in faults[:10]:
         findings.report("bad-value", f"{path} {fault}", node_id=node_id)

@@ -45,16 +45,18 @@ def masked_secrets(nodes: Any, edges: Any) -> list[Problem]:
 
 def _mentions_mask(value: Any) -> bool:
     """Whether ``***`` stands anywhere: only then are places worth naming."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            if MASK in item:
-                return True
-        elif isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
+    level = [value]
+    while level:
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                if MASK in item:
+                    return True
+            elif isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        level = below
     return False
 
 

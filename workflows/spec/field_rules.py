@@ -31,18 +31,22 @@ def check_fields(raw: dict[str, Any], path: str, findings: Findings) -> None:
         findings.add(where, "interval-order", "the timeout passes before the heartbeat can be missed")
     if isinstance(retry := raw.get("retry"), dict):
         _check_retry(retry, child_path(path, "retry"), findings)
-    for where, catch in objects_in(raw.get("catch"), child_path(path, "catch")):
+    for where, catch in _objects_at(raw, "catch", path):
         if isinstance(name := catch.get("resultPath"), str):
             _check_variables([name], f"{where}.resultPath", findings)
     if isinstance(cache := raw.get("cache"), dict):
         _check_cache(cache, child_path(path, "cache"), findings)
     _check_assign(raw, path, findings)
-    for where, rule in objects_in(raw.get("choices"), child_path(path, "choices")):
+    for where, rule in _objects_at(raw, "choices", path):
         _check_assign(rule, where, findings)
     if kind == "Wait":
         _check_wait(raw, path, findings)
     elif kind == "Map":
         _check_map(raw, path, findings)
+
+
+def _objects_at(raw: dict[str, Any], key: str, path: str) -> list[tuple[str, dict[str, Any]]]:
+    return objects_in(raw[key], child_path(path, key)) if raw.get(key) else []
 
 
 def _check_retry(retry: dict[str, Any], path: str, findings: Findings) -> None:

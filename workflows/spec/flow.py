@@ -108,7 +108,7 @@ def graph_of(body: Body) -> Graph:
     failure: list[list[int]] = []
     terminal: set[int] = set()
     for index, node in enumerate(nodes):
-        jumps = list(node.jumps())
+        jumps = node.jumps()
         taken = [places[name] for _, name, is_failure in jumps if name in places and not is_failure]
         if node.type not in _WITHOUT_SUCCESSOR and not node.end and node.next is None:
             if in_order and index + 1 < len(nodes):

@@ -20,6 +20,7 @@ class Node:
     body: "Body"
     bodies: list["Body"] = field(default_factory=list)
     number: int = 0
+    _jumps: list[tuple[str, str, bool]] | None = None
 
     @property
     def next(self) -> str | None:
@@ -43,12 +44,19 @@ class Node:
 
     def objects(self, key: str) -> list[tuple[str, dict[str, Any]]]:
         """Return path and value of every object in the list at ``key``."""
-        return objects_in(self.raw.get(key), f"{self.path}.{key}")
+        value = self.raw.get(key)
+        return objects_in(value, f"{self.path}.{key}") if value else []
 
-    def jumps(self) -> Iterator[tuple[str, str, bool]]:
-        """Yield path, target and whether it is taken after a failure, for everything this state can jump to."""
-        if self.type not in ("Choice", "Fail", "Succeed") and self.next is not None:
-            yield f"{self.path}.next", self.next, False
+    def jumps(self) -> list[tuple[str, str, bool]]:
+        """Return path, target and whether it is taken after a failure, for everything this state can jump to."""
+        if self._jumps is None:
+            self._jumps = list(self._find_jumps())
+        return self._jumps
+
+    def _find_jumps(self) -> Iterator[tuple[str, str, bool]]:
+        following = self.next
+        if following is not None and self.type not in ("Choice", "Fail", "Succeed"):
+            yield f"{self.path}.next", following, False
         if self.type == "Choice":
             for path, rule in self.objects("choices"):
                 if isinstance(rule.get("next"), str):
