@@ -13,7 +13,7 @@ import {
 import { Annotation, Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { type ReactElement, useEffect, useLayoutEffect, useRef } from "react";
+import { type ReactElement, type RefObject, useEffect, useLayoutEffect, useRef } from "react";
 import type { Fault } from "../../model/jsonText";
 
 export interface JsonEditorProps {
@@ -25,6 +25,7 @@ export interface JsonEditorProps {
   isTall: boolean;
   disabled: boolean;
   fault: Fault | null;
+  takesFocus: RefObject<boolean>; // from the plain field that it replaces, so that no key goes elsewhere
   onText: (text: string) => void;
   onPlace: (at: number) => void; // where the fault is, when only the editor can tell
 }
@@ -158,6 +159,10 @@ export default function JsonEditor(props: JsonEditorProps): ReactElement {
       }),
     });
     view.current = made;
+    if (first.takesFocus.current) {
+      made.dispatch({ selection: { anchor: made.state.doc.length } });
+      made.focus();
+    }
     return () => made.destroy();
   }, []);
   // In the same breath as the rendering: a moment later the next key may have been typed, and would be taken back.

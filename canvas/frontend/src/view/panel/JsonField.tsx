@@ -49,6 +49,7 @@ function Typed({
   const [fault, setFault] = useState<Fault | null>(null);
   const [place, setPlace] = useState<number | null>(null);
   const own = useRef(value);
+  const isHeld = useRef(false); // what stands here until the editor is loaded has the focus
   const pending = useRef<{ text: string; timer: number } | null>(null);
   useEffect(() => {
     if (isEqual(own.current, value)) return;
@@ -110,6 +111,12 @@ function Typed({
             value={text}
             disabled={disabled}
             placeholder={hint}
+            onFocus={() => {
+              isHeld.current = true;
+            }}
+            onBlur={() => {
+              isHeld.current = false;
+            }}
             onChange={(event) => type(event.target.value)}
           />
         }
@@ -123,6 +130,7 @@ function Typed({
           isTall={isTall}
           disabled={disabled}
           fault={fault}
+          takesFocus={isHeld}
           onText={type}
           onPlace={setPlace}
         />
