@@ -61,7 +61,7 @@ function runs({ reading, nextRuns }) {
     list.append(row);
   }
   const zone = text("timezone") || "UTC";
-  return [element("p", reading, "reading"), list, element("p", `Left by the clocks of ${zone}, right by yours.`, "quiet small")];
+  return [element("p", reading, "reading"), list, element("p", `First by the clocks of ${zone}, then by yours.`, "quiet small")];
 }
 
 function mark(problems) {
