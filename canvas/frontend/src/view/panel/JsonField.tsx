@@ -1,5 +1,5 @@
 // A value as JSON: typed in an editor that is loaded when first needed, taken over as soon as it is JSON.
-import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, type ReactElement, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { isEqual, type Json } from "../../model/json";
 import { type Fault, LONGEST_SHOWN, preview, readText, spokenFault, textOf, weightOf } from "../../model/jsonText";
 
@@ -51,7 +51,8 @@ function Typed({
   const own = useRef(value);
   const isHeld = useRef(false); // what stands here until the editor is loaded has the focus
   const pending = useRef<{ text: string; timer: number } | null>(null);
-  useEffect(() => {
+  // While rendering: a moment later the next key may have been typed, and what came of the last one would look foreign.
+  useLayoutEffect(() => {
     if (isEqual(own.current, value)) return;
     own.current = value;
     setText(textOf(value));
