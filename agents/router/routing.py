@@ -16,7 +16,7 @@ from agents.router.building import Built, build
 from agents.router.intent import Note, Question
 from agents.router.offline import understand
 from agents.router.sentence import Sentence, read_sentence
-from workflows import address_passwords
+from workflows import secret_texts
 from workflows.activities.registry import Activity, registry
 from workflows.models import Customer
 
@@ -132,8 +132,8 @@ def _why_not_asked(sentence: Sentence, shown: str, *, offline: bool) -> str:
         return "No model is configured (LOCAL_LLM_BASE_URL)."
     if sentence.has_password:
         return "The message holds a password, which is shown to no model."
-    if address_passwords.masked(shown) != shown:
-        return "An address in the message or its context holds a password or token, which is shown to no model."
+    if secret_texts.masked_forms(shown) != shown:
+        return "The message or its context holds a password or token, which is shown to no model."
     return "" if re.search(r"\w", sentence.text) else "Nothing of the message is a request."
 
 

@@ -186,6 +186,7 @@ def test_parts_that_give_orders_and_passwords_are_shown_to_no_model(model: DemoS
     assert route("scan https://ann:hunter2@git.example.org/a.git").source == "fallback"
     assert "token" in route(f"scan {REPO} and tell tgram://123:c4n4ry/42").reason
     assert "token" in route("scan our repository", context={"repo": "https://ann:hunter2@example.org/a.git"}).reason
+    assert route(f"scan {REPO} with ghp_{'x7Kq' * 9}").source == "fallback"
     assert len(model.seen) == 1
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -96,11 +97,32 @@ def test_no_secret_gets_into_fields_and_tracebacks(style: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "begins, rest",
+    [
+        ("ghp_", "x7Kq" * 9), ("github_pat_", "x7Kq" * 9), ("glpat-", "x7Kq" * 6), ("xoxb-", "12345-67890-abcd"),
+        ("sk-proj-", "x7Kq" * 9), ("sk-ant-api03-", "x7Kq" * 9), ("AKIA", "Q3EGRNVHUM2XLTYP"),
+        ("AIza", "x7Kq" * 8 + "abc"),
+        ("npm_", "x7Kq" * 9), ("sk_live_", "x7Kq" * 6), ("lin_api_", "x7Kq" * 10), ("hf_", "x7Kq" * 9),
+        ("SG.", "x7Kq" * 5 + "." + "x7Kq" * 10),
+        ("https://hooks.slack.com/services/", "T00000000/B00000000/" + "x7Kq" * 6),
+        ("-----BEGIN RSA PRIVATE KEY-----", "\nMIIEpAIBAAKCAQEA\nx7Kqx7Kq\n"),
+    ],
+)  # fmt: skip
+def test_tokens_of_known_issuers_are_masked_by_their_form(begins: str, rest: str) -> None:
+    said = masked(f"cannot use {begins}{rest} (401)")
+    assert "***" in said
+    assert not any(part in said for part in re.findall(r"\w{5,}", rest))
+    assert said.startswith("cannot use ")
+    assert masked(said) == said
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "started 3 branches in 0.5 s", "http://127.0.0.1:8080/executions?next=7", "tokens=512", "page_token=abc",
         "the secret secret:01890000-0000-7000-8000-000000000000 expired", "password: secret:0189",
-        "GET /workflows 200 in 3 ms", "password=", "https://example.org/a:b@c",
+        "GET /workflows 200 in 3 ms", "password=", "assert token == 5",
+        "sk-learn and task-force-delta-of-the-north", "ghp_short", "the AKIA prefix", "xoxb-1", "https://example.org/a:b@c",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:

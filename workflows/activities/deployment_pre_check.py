@@ -21,6 +21,7 @@ from workflows.activities.project_checks import Check, CheckName, Missing, Proje
 from workflows.activities.registry import activity
 from workflows.activities.shapes import Fields
 from workflows.errors import ActivityError, ActivityTimeout, InvalidInput, LimitExceeded, PermanentError
+from workflows.secret_texts import masked
 from workflows.terminal_text import plain
 
 ALL: Final[tuple[CheckName, ...]] = ("lint", "build", "test")
@@ -172,10 +173,11 @@ class _Run:
             self._tell(check, f"{name} failed: {error.message}")
             return
         self.made.append(name)
-        if finished.returncode == 0:
+        is_idle = check.nothing_said and check.nothing_said in f"\n{finished.stderr}"
+        if finished.returncode == check.nothing or (finished.returncode == 0 and is_idle):
+            self.warnings.append(f"{name} found nothing to run{check.hint}")
             return
-        if finished.returncode == check.nothing:
-            self.warnings.append(f"{name} found nothing to run")
+        if finished.returncode == 0:
             return
         said = _end_of(f"{finished.stdout.strip()}\n{finished.stderr.strip()}", finished.truncated)
         self._tell(check, f"{name} failed: {said or f'exit code {finished.returncode}'}")
@@ -219,7 +221,10 @@ def _where(project: Project) -> str:
 
 
 def _end_of(text: str, is_truncated: bool) -> str:
-    """The end of what a command said, which tells why it failed, without terminal sequences."""
+    """The end of what a command said, which tells why it failed, without terminal sequences and secrets.
+
+    Linters and tracebacks quote the lines of a repository, and so what somebody wrote into it.
+    """
     clean = plain(text.replace("\r\n", "\n")).strip()
     cut = "... " if is_truncated or len(clean) > MOST_OUTPUT else ""
-    return cut + clean[-MOST_OUTPUT:]
+    return cut + masked(clean[-2 * MOST_OUTPUT :])[-MOST_OUTPUT:]

@@ -37,6 +37,7 @@ _MAKE_TARGETS: Final[Mapping[CheckName, tuple[str, ...]]] = {
 }
 _NO_TESTS: Final = 'echo "Error: no test specified" && exit 1'  # what npm init writes
 _PYTEST_NOTHING: Final = 5
+_WITHOUT_PYTEST: Final = "; tests written for pytest run where that is installed beside Poimen"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,10 @@ class Project:
 
 @dataclass(frozen=True)
 class Check:
-    """One command for one project. ``name`` is what failures are called by; ``nothing`` the exit code for no work."""
+    """One command for one project. ``name`` is what failures are called by; ``nothing`` the exit code for no work.
+
+    ``nothing_said`` is what it says to that if its exit code does not, ``hint`` what else there is to know of it.
+    """
 
     project: Project
     check: CheckName
@@ -58,6 +62,8 @@ class Check:
     command: tuple[str, ...]
     env: Mapping[str, str]
     nothing: int | None = None
+    nothing_said: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,7 +163,8 @@ def _python(project: Project, check: CheckName, scratch: Path) -> Check | Missin
         command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no")
         return Check(project, check, "pytest", command, env, nothing=_PYTEST_NOTHING)
     # Python 3.12 and later end with 5, earlier ones with 0, where there is no test.
-    return Check(project, check, "unittest", (sys.executable, "-m", "unittest", "discover", "-q"), env, _PYTEST_NOTHING)
+    command = (sys.executable, "-m", "unittest", "discover", "-q")
+    return Check(project, check, "unittest", command, env, _PYTEST_NOTHING, "\nRan 0 tests in ", _WITHOUT_PYTEST)
 
 
 def _node(project: Project, check: CheckName) -> Check | Missing:

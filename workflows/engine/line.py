@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from workflows import address_passwords, secrets
+from workflows import secret_texts, secrets
 from workflows.activities.context import Identity
 from workflows.engine.program import Program, Step
 
@@ -146,7 +146,7 @@ class Line:
                 "node_id": self.state,
                 "level": level,
                 "event": event,
-                "message": address_passwords.masked(secrets.conceal(message, self.hidden)),
+                "message": secret_texts.masked_forms(secrets.conceal(message, self.hidden)),
                 "fields": secrets.mask(secrets.conceal(fields, self.hidden)) or None,
                 "logged_at": datetime.now(UTC).isoformat(),
             }

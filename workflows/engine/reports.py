@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import Any
 
-from workflows import address_passwords, secrets
+from workflows import secret_texts, secrets
 from workflows.activities.context import Report
 from workflows.engine.line import Line
 from workflows.engine.store import Stopping, Store
@@ -129,7 +129,7 @@ class Reports:
             "branch_id": str(self._line.id),
             "node_id": self._line.state,
             "level": report.level,
-            "message": address_passwords.masked(secrets.conceal(report.message, self._line.hidden)),
+            "message": secret_texts.masked(secrets.conceal(report.message, self._line.hidden)),
             "event": report.event,
             "fields": secrets.mask(secrets.conceal(report.content, self._line.hidden)) or None,
             "logged_at": report.at.isoformat(),

@@ -104,6 +104,28 @@ def test_a_bad_python_project_fails_by_its_tests_and_builds_and_is_warned_of_its
     assert check(case, repository, "lint")["passed"] is True
 
 
+def test_no_test_that_was_found_is_no_test_that_passed(
+    case: Case, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where pytest is not installed, as after the installation of the README, tests written for it are not seen."""
+    monkeypatch.setattr(project_checks, "find_spec", lambda name: None if name == "pytest" else find_spec(name))
+    write(repository, pyproject_dot_toml="", tests__test_it_dot_py="def test_it():\n    assert 1 == 2\n")
+    output = check(case, repository, "test")
+    assert output["checks"] == ["unittest"]
+    assert output["warnings"] == [
+        "unittest found nothing to run; tests written for pytest run where that is installed beside Poimen"
+    ]
+
+
+def test_what_a_linter_quotes_of_the_code_holds_no_secret(case: Case, repository: Path) -> None:
+    key = "AKIA" + "Q3EGRNVHUM2XLTYP"
+    write(repository, app_dot_py=f"import os, sys\npassword = 'hunter2hunter2'\nkey = '{key}'\n")
+    (warning,) = check(case, repository, "lint")["warnings"]
+    assert "password = '***'" in warning
+    assert "hunter2" not in warning
+    assert key not in warning
+
+
 def test_make_targets_are_used_by_their_names(case: Case, repository: Path) -> None:
     makefile = "check:\n\t@echo checked > made; grep checked made\nall:\n\t@echo no compiler >&2; false\nlint := x\n"
     write(repository, Makefile=makefile)
