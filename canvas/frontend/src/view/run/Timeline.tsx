@@ -12,6 +12,7 @@ import { useRows } from "./rows";
 
 const HEIGHT = 26;
 const NAMES = 190; // px left of the bars
+const TICK = 64; // px that the word of a moment takes
 const ZOOM = 0.7;
 const HOLDS = new Set(["Parallel", "Pass"]); // the branches of a drawing, and what a caught failure leads to
 
@@ -43,6 +44,7 @@ export function Timeline(): ReactElement {
     [items, attempts, standing, now, labels, activities, opened],
   );
   const { first, last } = useRows(scroller, HEIGHT, rows.length);
+  const room = (scroller.current?.clientWidth ?? 800) - NAMES;
   const seen = view ?? whole;
   const size = seen.to - seen.from;
   const share = (at: number) => `${(((at - seen.from) / size) * 100).toFixed(3)}%`;
@@ -159,7 +161,7 @@ export function Timeline(): ReactElement {
           <span className="quiet">{spoken(whole.to - whole.from)}</span>
         </div>
         <div className="scale-ticks" aria-hidden="true">
-          {ticks(seen, whole.from, 8).map((at) => (
+          {ticks(seen, whole.from, Math.max(2, Math.min(8, room / TICK))).map((at) => (
             <span key={at} style={{ left: share(whole.from + at) }}>
               {at % 1000 && at > 1000 ? `${at / 1000}s` : spoken(at)}
             </span>
