@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from workflows import secrets
+from workflows import secret_texts, secrets
 from workflows.engine import artifacts
 from workflows.engine.json_text import dumps, tellable
 from workflows.engine.line import Line, LineScope
@@ -179,14 +179,16 @@ def failed(line: Line, error: WorkflowError, *, given: Any = None, started: date
 
 
 def failure_of(error: BaseException) -> WorkflowError:
-    """Whatever an activity raised, as the failure of its state."""
+    """Whatever an activity raised, as the failure of its state; what others answered may be quoted, tokens not."""
     if isinstance(error, WorkflowError):
+        error.message = secret_texts.masked_forms(error.message)
+        error.args = (error.message,)
         return error
     try:
         text = str(error)
     except Exception:
         text = "its text cannot be had"
-    return ActivityError(f"{type(error).__name__}: {text}")
+    return ActivityError(secret_texts.masked_forms(f"{type(error).__name__}: {text}"))
 
 
 def interrupted(line: Line, started: datetime, why: str) -> None:

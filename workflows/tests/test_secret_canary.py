@@ -187,3 +187,28 @@ def test_a_canary_is_never_seen_again(
     printed = capfd.readouterr()
     assert CANARY not in caplog.text + printed.out + printed.err
     assert all("c4n4ry" not in repr(row) for row in Secret.objects.all())
+
+
+def test_a_token_that_others_repeat_is_in_no_line_and_no_error(
+    engine: Engine, echoing_server: tuple[str, list[str]], settings: Settings
+) -> None:
+    """Nobody gave it to the activity as a secret; only its form tells what it is."""
+    token = "ghp_" + "x7Kq" * 9
+    settings.POIMEN_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]
+    url = f"{echoing_server[0]}/{token}"
+    states = [
+        {"name": "Say", "type": "Task", "resource": "HttpRequestActivity", "parameters": {"url": url}, "next": "Fail"},
+        {
+            "name": "Fail", "type": "Task", "resource": "FailActivity",
+            "parameters": {"message": f"the server answered: {token} is revoked", "retryable": False},
+        },
+    ]  # fmt: skip
+    engine.pump()
+    run = engine.run({"name": "t", "states": states})
+    assert run.status == "failed"
+    lines = list(LogEntry.objects.filter(execution=run).values_list("message", flat=True))
+    errors = json.dumps([run.error, list(StateRun.objects.filter(execution=run).values_list("error", flat=True))])
+    assert token not in "\n".join(lines)
+    assert token not in errors
+    assert "the server answered: ghp_*** is revoked" in errors
+    assert any(line.startswith("GET http://") and "ghp_***" in line for line in lines)
