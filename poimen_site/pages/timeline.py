@@ -68,11 +68,6 @@ class Timeline:
     more_now: int
     rows: tuple[Row | Items, ...]
     first: int
-    states: frozenset[str]
-
-    def has(self, state: str) -> bool:
-        """Whether the state ran."""
-        return state in self.states
 
 
 def timeline_of(execution: Execution, now: datetime | None = None) -> Timeline:
@@ -100,7 +95,6 @@ def timeline_of(execution: Execution, now: datetime | None = None) -> Timeline:
         more,
         tuple(rows),
         first,
-        frozenset(state for _, state, _, _, _ in ran),
     )
 
 
