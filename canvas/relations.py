@@ -25,18 +25,21 @@ def keep_relations(workflow: Workflow, edges: Iterable[Edge], *, reason: str = "
     relations = [_relation(workflow, edge) for edge in edges]
     Relation.objects.bulk_create(relations)
     newest = {
-        row.edge_id: row
-        for row in RelationVersion.objects.filter(workflow=workflow).order_by("edge_id", "-version").distinct("edge_id")
+        edge_id: (version, meaning)
+        for edge_id, version, *meaning in RelationVersion.objects.filter(workflow=workflow)
+        .order_by("edge_id", "-version")
+        .distinct("edge_id")
+        .values_list("edge_id", "version", "relation_type", "label", "relation_wording")
     }
     changed = []
     for relation in relations:
-        before = newest.get(relation.edge_id)
-        if before is None or _meaning(before) != _meaning(relation):
+        version, meaning = newest.get(relation.edge_id, (0, None))
+        if meaning != [relation.relation_type, relation.label, relation.relation_wording]:
             changed.append(
                 RelationVersion(
                     workflow=workflow,
                     edge_id=relation.edge_id,
-                    version=1 if before is None else before.version + 1,
+                    version=version + 1,
                     workflow_version=workflow.version,
                     relation_type=relation.relation_type,
                     label=relation.label,
@@ -121,7 +124,3 @@ def _relation(workflow: Workflow, edge: Edge) -> Relation:
         confidence=edge.confidence,
         transformer_needed=edge.transformer_needed,
     )
-
-
-def _meaning(row: Relation | RelationVersion) -> tuple[str, str, Any]:
-    return row.relation_type, row.label, row.relation_wording
