@@ -250,6 +250,29 @@ def test_the_admin_counts_down_and_is_read_in_a_narrow_window(page: Page, site: 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_the_editor_is_used_in_a_narrow_window(open_page: Callable[..., Page], site: Site) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto(f"/ui/workflows/{site.workflow()}/edit")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    page.get_by_role("button", name="Import, export and more").click()
+    for item in page.get_by_role("menu").locator("[role^=menuitem]").all():
+        item.hover()  # what something lies over cannot be reached
+    page.keyboard.press("Escape")
+    page.get_by_placeholder("Add a step").click()
+    page.locator(".palette").get_by_role("button", name="Wait", exact=True).click()
+    expect(page.locator(".react-flow__node")).to_have_count(4)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="History").click()
+    sheet = page.get_by_role("dialog", name="Versions")
+    for part in (sheet.locator(".version-list"), sheet.locator(".drawing"), sheet.get_by_label("Compared with")):
+        expect(part).to_be_visible()
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390
+        assert box["width"] > 300
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_hundred_thousand_lines_are_quick(page: Page, site: Site) -> None:
     run = site.waiting_run()
     server = EmbeddedPostgres(site.installation.home)
