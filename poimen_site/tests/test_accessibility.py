@@ -1,26 +1,32 @@
-"""axe-core on the pages, in light and in dark: no violation that it calls serious or critical."""
+"""axe-core on pages, admin and canvas, in light and in dark: no violation that it calls serious or critical."""
 
+import re
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from poimen_site.tests.browsing import PATIENCE, Site
+from poimen_site.tests.browsing import Site
+from poimen_site.tests.polling import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
 
 AXE = Axe()
 GRAVE = ("serious", "critical")
-RULES = {"resultTypes": ["violations"]}
+# Without preloading: axe would put the admin's style sheets into the page once more, which its CSP forbids.
+RULES: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
 # In the other scheme only colours differ.
-COLOURS = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}}
+COLOURS = RULES | {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 # All operations together would take axe a minute: one that is open, and one of each method.
 OPERATION = "#operations-activities-listActivities"
 METHODS = ", ".join(f"#operations-schedules-{name} .opblock-summary" for name in (
     "createSchedule", "replaceSchedule", "changeSchedule", "deleteSchedule"))  # fmt: skip
 DOCS = f"{OPERATION}, .information-container, .scheme-container, {METHODS}"
+PART = "#content"  # of the admin: what is around it is the same on every page
+MODAL = "dialog[open]"
 EXCHANGE = """
 from datetime import UTC, datetime
 from agents.models import Exchange
@@ -51,11 +57,14 @@ class Walk:
             prepare(self.page)
         self.look(path, part)
 
-    def look(self, name: str, part: str = "") -> None:
+    def look(self, name: str, part: str = "", *, in_the_dark: bool = True) -> None:
         """What is shown now, or only ``part`` of it (a selector), in both schemes."""
-        for scheme, options in (("light", RULES), ("dark", COLOURS)):
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(AXE.axe_script)
+        for scheme, options in (("light", RULES), ("dark", COLOURS))[: 2 if in_the_dark else 1]:
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-            for violation in AXE.run(self.page, part or None, options).response["violations"]:
+            answer = self.page.evaluate("([part, options]) => axe.run(part || document, options)", [part, options])
+            for violation in answer["violations"]:
                 if violation["impact"] in GRAVE:
                     self.found += [
                         f"{name} ({scheme}): {violation['id']}: {' '.join(map(str, node['target']))}: "
@@ -141,16 +150,9 @@ def test_the_pages(walk: Walk, site: Site) -> None:
     assert walk.found == []
 
 
-def test_what_others_draw(browser: Browser, site: Site) -> None:
-    """The API's documentation and the admin. Their code tries styles that the CSP blocks, which does no harm."""
-    with browser.new_context(base_url=site.address, viewport={"width": 1280, "height": 800}) as context:
-        context.set_default_timeout(PATIENCE)
-        context.add_cookies([{"name": "sessionid", "value": site.session("admin"), "url": site.address}])
-        walk = Walk(context.new_page())
-        walk.to("/docs", ready=".opblock", prepare=_with_an_open_operation, part=DOCS)
-        walk.to("/admin/")
-        walk.to("/admin/workflows/schedule/")
-        assert walk.found == []
+def test_the_documentation_of_the_api(walk: Walk) -> None:
+    walk.to("/docs", ready=".opblock", prepare=_with_an_open_operation, part=DOCS)
+    assert walk.found == []
 
 
 def _with_an_open_operation(page: Page) -> None:
@@ -158,12 +160,179 @@ def _with_an_open_operation(page: Page) -> None:
     page.locator(f"{OPERATION} .opblock-body").wait_for()
 
 
-def test_the_editor(walk: Walk, site: Site) -> None:
+def ended(site: Site, spec: dict[str, Any]) -> str:
+    """A run of this spec that is over."""
+    run = str(site.post("/specs/execute", spec=spec, inputs={})["id"])
+    until(lambda: site.get(f"/executions/{run}").get("completedAt"), 60)
+    return run
+
+
+def test_the_pages_of_runs(walk: Walk, site: Site) -> None:
+    page, waiting = walk.page, site.waiting_run()
+    failed = ended(site, {"name": "fails", "states": [{"name": "No", "type": "Fail", "error": "Broken", "cause": "x"}]})
+    rest = {"name": "Rest", "type": "Wait", "duration": "1h"}
+    running = site.post("/specs/execute", spec={"name": "long", "states": [rest]}, inputs={})["id"]
+
+    walk.to(f"/ui/executions/{running}", prepare=shown("Rest"))
+    site.post(f"/executions/{running}/cancel")
+    walk.to(f"/ui/executions/{waiting}", prepare=_with_an_open_state)
+    page.locator("#cancel").click()
+    walk.look("a question before a deed", "dialog[open]")
+    walk.to(f"/ui/executions/{failed}", part="main")
+    workflow = site.get(f"/executions/{waiting}")["workflowId"]
+    other = site.post(f"/workflows/{workflow}/execute", inputs={"text": "good morning"})["id"]
+    walk.to(f"/ui/executions/{other}/compare?with={waiting}", ready="tr[data-state]", part="main")
+    walk.to(f"/ui/executions/{waiting}#canvas", ready=".run-view .react-flow__node")
+    page.get_by_role("tab", name="Log", exact=True).click()
+    walk.look("the log of a run below its canvas", ".run-dock")
+    assert walk.found == []
+
+
+def _with_an_open_state(page: Page) -> None:
+    expect(page.locator("#connection")).to_have_text("Live")
+    page.locator("#states summary", has_text="Say").click()
+    expect(page.locator("#states .loaded")).to_contain_text('"hello"')
+
+
+def test_the_admin_of_what_runs(walk: Walk, site: Site) -> None:
+    page, run = walk.page, site.waiting_run()
+    gate = site.get(f"/approvals?executionId={run}")[0]["id"]
+    walk.to("/admin/")
+    walk.to("/admin/workflows/schedule/")
+    for path in ("execution/?status=waiting", f"execution/{run}/change/", f"execution/{run}/cancel/", "auditrecord/",
+                 f"approvalgate/{gate}/change/", "approvalgate/"):  # fmt: skip
+        walk.to(f"/admin/workflows/{path}", part=PART)
+    page.locator(f'input[name="_selected_action"][value="{gate}"]').check()
+    page.locator('select[name="action"]').select_option("reject_selected")
+    page.locator('button[name="index"]').click()
+    page.locator('input[name="apply"]').wait_for()
+    walk.look("a deed of the admin that needs a reason", PART)
+    assert walk.found == []
+
+
+def test_the_forms_of_the_admin(walk: Walk) -> None:
+    page = walk.page
+    for path in ("agents/budget", "agents/promptversion", "workflows/customer", "workflows/membership"):
+        walk.to(f"/admin/{path}/add/", part=PART)
+    walk.to("/admin/workflows/apikey/add/", part=PART)
+    page.locator("#id_customer").select_option(index=1)
+    page.locator("#id_name").fill(f"Key {uuid4().hex[:6]}")
+    page.locator('input[name="scopes"]').first.check()
+    page.locator('input[name="apply"]').click()
+    page.locator("#key-text").wait_for()
+    walk.look("a key that was made", PART)
+
+    page.goto("/admin/workflows/secret/add/")
+    page.locator('input[name="_save"]').click()
+    page.locator(".errornote").wait_for()
+    walk.look("a form with errors", PART)
+    page.locator("#id_customer").select_option(index=1)
+    page.locator("#id_name").fill("Mail")
+    page.locator("#id_value").fill(uuid4().hex)
+    page.locator('input[name="_continue"]').click()
+    page.locator(".messagelist .success").wait_for()
+    walk.look("what was saved", f"{PART}, .messagelist")
+    page.locator(".historylink").click()
+    page.locator("#change-history").wait_for()
+    walk.look("the history of a row", PART)
+    page.go_back()
+    page.locator(".deletelink").click()
+    page.locator(".cancel-link").wait_for()
+    walk.look("a question before a row is deleted", PART)
+    page.locator('#content input[type="submit"]').click()
+    page.locator(".messagelist .success").wait_for()
+    assert walk.found == []
+
+
+def test_what_the_editor_offers_by_itself(walk: Walk, site: Site) -> None:
+    page = walk.page
     empty = site.post("/workflows", name="Empty")["id"]
     gone = {"id": "a", "type": "activity", "position": {"x": 0, "y": 0}, "data": {"label": "A", "activity": "Gone"}}
     blank = {"id": "b", "type": "activity", "position": {"x": 300, "y": 0}, "data": {"activity": "CloneRepoActivity"}}
+    scan = {"id": "c", "type": "activity", "position": {"x": 600, "y": 0}, "data": {"activity": "SecurityScanActivity"}}
     edges = [{"id": "1", "source": "a", "target": "b"}, {"id": "2", "source": "b", "target": "nowhere"}]
-    broken = site.post("/workflows", name="Broken", nodes=[gone, blank], edges=edges)["id"]
+    broken = site.post("/workflows", name="Broken", nodes=[gone, blank, scan], edges=edges)["id"]
+
     walk.to(f"/ui/workflows/{empty}/edit", ready=".empty-canvas")
+    page.keyboard.press("e")
+    dialog = page.get_by_role("dialog", name="Describe it")
+    dialog.get_by_label("What should happen").fill("scan https://git.example.org/acme/shop.git every day at 7")
+    dialog.get_by_role("button", name="Show me").click()
+    dialog.locator(".preview").wait_for()
+    walk.look("a sentence that becomes a drawing", MODAL)
     walk.to(f"/ui/workflows/{broken}/edit", ready=".react-flow__node")
+    page.keyboard.press("p")
+    page.locator(".problem-list li").first.wait_for()
+    walk.look("the list of problems", ".problem-list")
+    page.keyboard.press("p")
+    page.locator(".react-flow__node", has_text="Clone").click()
+    walk.look("a node without what it needs", ".panel")
+    page.keyboard.press("s")
+    page.get_by_label("Suggested connections").get_by_role("listitem").first.wait_for()
+    walk.look("suggested connections", ".surface")
+    assert walk.found == []
+
+
+def test_the_panel_and_the_menus_of_the_editor(walk: Walk, site: Site) -> None:
+    """Most of it is looked at in the dark by ``test_canvas_in_the_dark_in_browser``."""
+    page = walk.page
+    walk.to(f"/ui/workflows/{site.workflow('Accessible')}/edit", ready=".react-flow__node")
+    page.locator(".react-flow__node", has_text="Ask").click()
+    page.locator(".panel [data-field]").first.wait_for()
+    walk.look("a node's settings", ".panel", in_the_dark=False)
+    page.get_by_role("tab", name="JSON").click()
+    page.locator(".cm-content").wait_for()
+    walk.look("a node's JSON", ".panel", in_the_dark=False)
+    page.locator(".react-flow__edge").first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_label(re.compile("^Condition")).first.wait_for()
+    walk.look("a connection's settings", ".panel", in_the_dark=False)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+f")
+    page.locator(".finder li").first.wait_for()
+    walk.look("several chosen, and finding a node", ".surface, .panel", in_the_dark=False)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+F10")
+    page.get_by_role("menu").wait_for()
+    walk.look("what can be done with what is chosen", "[role=menu]", in_the_dark=False)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Import, export and more").click()
+    page.get_by_role("menu").wait_for()
+    walk.look("what can be done with the canvas", "[role=menu]")
+    page.keyboard.press("Escape")
+    assert walk.found == []
+
+
+def test_the_dialogs_of_the_editor_and_its_run(walk: Walk, site: Site) -> None:
+    page, workflow = walk.page, site.workflow("Accessible")
+    page.goto(f"/ui/workflows/{workflow}/edit")
+    page.locator(".react-flow__node").first.wait_for()
+    page.keyboard.press("?")
+    walk.look("the editor's sheet of shortcuts", MODAL, in_the_dark=False)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Run")
+    dialog.get_by_role("textbox", name="text").fill("hello")
+    walk.look("the dialog of a run", MODAL, in_the_dark=False)
+    dialog.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".run-strip")).to_have_attribute("data-status", "waiting")
+    page.get_by_role("button", name="A decision is asked for").click()
+    page.locator(".gate-card").wait_for()
+    walk.look("a run on the canvas", in_the_dark=False)
+    page.locator(".react-flow__node", has_text="Say").click()
+    page.get_by_role("tab", name="Run").click()
+    walk.look("what a node did in a run", ".panel", in_the_dark=False)
+
+    site.put(f"/workflows/{workflow}", description="by somebody else")
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_label("Label").fill("Tell")
+    page.get_by_label("Label").blur()
+    page.keyboard.press("Control+s")
+    page.get_by_role("dialog", name="Two versions").wait_for()
+    walk.look("two versions to be brought together", MODAL)
+    page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    page.get_by_role("dialog", name="Versions").locator(".version-list li").first.wait_for()
+    walk.look("the history", MODAL, in_the_dark=False)
     assert walk.found == []
