@@ -6,12 +6,14 @@ Refuses to decide for nobody: a vote is that of a person in the role approver.
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import Q
+
 from poimen_site.cli.faults import OK, Fault, usage
 from poimen_site.cli.session import Session, uuid_in
 from poimen_site.cli.verbs import Run, Verbs
 from workflows.api import acts
 from workflows.api.gates import gate_body, gates_of
-from workflows.models import ApprovalGate, Role
+from workflows.models import ApprovalGate, Customer, Role
 from workflows.models.approval import GateStatus
 
 MOST = 100
@@ -47,6 +49,9 @@ def _list(session: Session, options: Mapping[str, Any]) -> int:
 
 def _voting(*, approve: bool) -> Run:
     def run(session: Session, options: Mapping[str, Any]) -> int:
+        if (pk := uuid_in(options["gate"])) is not None:
+            gates = ApprovalGate.objects.filter(Q(pk=pk) | Q(execution=pk))
+            session.act_for(Customer.objects.filter(pk__in=gates.values("customer")).first())
         access = session.access(Role.APPROVER)
         gate = _gate_in(session, options["gate"])
         body = acts.vote(access, session.user(Role.APPROVER), gate, {"reason": options["reason"]}, approve=approve)

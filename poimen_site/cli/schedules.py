@@ -14,7 +14,7 @@ from poimen_site.cli.verbs import Run, Verbs
 from workflows.access import Access
 from workflows.api import schedule_acts
 from workflows.api.schedule_bodies import full_body
-from workflows.models import Overlap, Role, Schedule, ScheduleRun
+from workflows.models import Customer, Overlap, Role, Schedule, ScheduleRun
 from workflows.schedules.firing import database_now
 
 MOST = 100
@@ -85,6 +85,7 @@ def _list(session: Session, options: Mapping[str, Any]) -> int:
 
 
 def _show(session: Session, options: Mapping[str, Any]) -> int:
+    _act_for_owner(session, options["schedule"])
     schedule = schedule_acts.own_schedule(session.readable(), _id_of(session, options["schedule"]))
     runs = ScheduleRun.objects.filter(schedule=schedule).order_by("-due_at")[:HISTORY]
     body = full_body(schedule, database_now()) | {"history": schedule_acts.history_bodies(list(runs))}
@@ -123,6 +124,7 @@ def _create(session: Session, options: Mapping[str, Any]) -> int:
 
 def _asking(act: Callable[[Access, str, Any], dict[str, Any]]) -> Run:
     def run(session: Session, options: Mapping[str, Any]) -> int:
+        _act_for_owner(session, options["schedule"])
         access = session.access(Role.OPERATOR)
         return _told(session, act(access, _id_of(session, options["schedule"]), {"reason": options["reason"]}))
 
@@ -130,6 +132,7 @@ def _asking(act: Callable[[Access, str, Any], dict[str, Any]]) -> Run:
 
 
 def _trigger(session: Session, options: Mapping[str, Any]) -> int:
+    _act_for_owner(session, options["schedule"])
     body = schedule_acts.trigger(session.access(Role.OPERATOR), _id_of(session, options["schedule"]))
     if session.is_json:
         session.document(body)
@@ -140,6 +143,7 @@ def _trigger(session: Session, options: Mapping[str, Any]) -> int:
 
 
 def _delete(session: Session, options: Mapping[str, Any]) -> int:
+    _act_for_owner(session, options["schedule"])
     access = session.access(Role.OPERATOR)
     pk = _id_of(session, options["schedule"])
     schedule_acts.delete(access, pk, None)
@@ -156,6 +160,12 @@ def _told(session: Session, body: dict[str, Any]) -> int:
     else:
         tell(session, body)
     return OK
+
+
+def _act_for_owner(session: Session, text: str) -> None:
+    """Where several customers are, an id says whose schedule it is; a name does not."""
+    if (pk := uuid_in(text)) is not None:
+        session.act_for(Customer.objects.filter(schedules__pk=pk).first())
 
 
 def _id_of(session: Session, text: str) -> str:

@@ -69,6 +69,12 @@ class Session:
         if owner is None:
             slugs = ", ".join(Customer.objects.order_by("slug").values_list("slug", flat=True))
             raise Fault(f"there is no execution {pk} at {slugs or 'any customer: there is none yet'}")
+        self.act_for(owner)
+
+    def act_for(self, owner: Customer | None) -> None:
+        """Act for ``owner``, whose the thing that was named by its id is, on the conditions of an execution's."""
+        if owner is None or self.customer_name is not None or "customer" in self.__dict__:
+            return
         user = User.objects.filter(username=self.user_name).first() if self.user_name else None
         if user is None or user.is_superuser or Membership.objects.filter(user=user, customer=owner).exists():
             self.customer = owner

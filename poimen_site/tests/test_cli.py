@@ -20,6 +20,7 @@ from workflows.models import AuditRecord, Execution, LogEntry, Role, Workflow
 from workflows.models.approval import GateStatus
 from workflows.tests.people import customer, member, signed_in, started
 from workflows.tests.pumping import Engine
+from workflows.tests.scheduling import schedule_of
 from workflows.tests.test_approvals import gate
 
 HOLD: dict[str, Any] = {
@@ -178,6 +179,21 @@ def test_people_decide_as_themselves() -> None:
     assert (decided.code, decided.json["status"]) == (0, "rejected")
     asked.refresh_from_db()
     assert asked.status == GateStatus.REJECTED
+
+
+@pytest.mark.django_db
+def test_the_id_of_what_waits_or_is_scheduled_says_whose_it_is() -> None:
+    asked, other = gate(2), customer("other")
+    member(customer(), Role.APPROVER, "ann")
+    member(other, Role.ADMIN, "otto")
+    assert poimen("approve", str(asked.pk)).code == 0
+    assert poimen("reject", str(asked.execution_id), "--user", "otto", "--reason", "no").code == 2, "not one of his"
+    schedule = schedule_of(other)
+    assert f"hourly {schedule.pk}" in poimen("schedules", "show", str(schedule.pk)).out
+    assert poimen("schedules", "pause", str(schedule.pk)).code == 0
+    assert poimen("schedules", "pause", "hourly").code == 2, "a name does not say it"
+    assert poimen("schedules", "trigger", str(schedule.pk)).code == 0
+    assert poimen("schedules", "delete", str(schedule.pk)).code == 0
 
 
 @pytest.mark.django_db
