@@ -212,7 +212,7 @@ def test_the_admin_of_what_runs(walk: Walk, site: Site) -> None:
 
 def test_the_forms_of_the_admin(walk: Walk) -> None:
     page = walk.page
-    for path in ("agents/budget", "agents/promptversion", "workflows/customer", "workflows/membership"):
+    for path in ("agents/budget", "agents/promptversion", "workflows/customer", "workflows/membership", "auth/group"):
         walk.to(f"/admin/{path}/add/", part=PART)
     walk.to("/admin/workflows/apikey/add/", part=PART)
     page.locator("#id_customer").select_option(index=1)

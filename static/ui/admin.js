@@ -31,7 +31,12 @@ function nameSearch() {
   field?.setAttribute("aria-label", field.labels[0]?.querySelector("img")?.alt || "Search");
 }
 
+function nameFilters() {
+  for (const sign of document.querySelectorAll(".help-tooltip[aria-label]")) sign.setAttribute("role", "img"); // a name needs a role
+}
+
 nameCells();
 nameSearch();
+addEventListener("load", nameFilters); // Django draws lists to choose from at that moment
 tick();
 setInterval(tick, 1000);
