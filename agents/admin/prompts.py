@@ -125,7 +125,7 @@ class PromptVersionAdmin(ScopedAdmin):
     @admin.display(description="text")
     def text(self, version: PromptVersion) -> SafeString:
         """The template."""
-        return format_html('<pre class="json">{}</pre>', version.source)
+        return format_html('<pre class="json" tabindex="0">{}</pre>', version.source)
 
     @admin.display(description="change")
     def edit(self, version: PromptVersion) -> SafeString:

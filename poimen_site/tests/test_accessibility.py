@@ -199,7 +199,8 @@ def test_the_admin_of_what_runs(walk: Walk, site: Site) -> None:
     gate = site.get(f"/approvals?executionId={run}")[0]["id"]
     walk.to("/admin/")
     walk.to("/admin/workflows/schedule/")
-    for path in ("execution/?status=waiting", f"execution/{run}/change/", f"execution/{run}/cancel/", "auditrecord/",
+    walk.to(f"/admin/workflows/execution/{run}/change/", prepare=_with_the_spec, part=PART)
+    for path in ("execution/?status=waiting", f"execution/{run}/cancel/", "auditrecord/",
                  f"approvalgate/{gate}/change/", "approvalgate/"):  # fmt: skip
         walk.to(f"/admin/workflows/{path}", part=PART)
     page.locator(f'input[name="_selected_action"][value="{gate}"]').check()
@@ -208,6 +209,11 @@ def test_the_admin_of_what_runs(walk: Walk, site: Site) -> None:
     page.locator('input[name="apply"]').wait_for()
     walk.look("a deed of the admin that needs a reason", PART)
     assert walk.found == []
+
+
+def _with_the_spec(page: Page) -> None:
+    page.get_by_text("Spec", exact=True).click()
+    expect(page.locator("pre", has_text="ApproveWorkflowActivity")).to_be_visible()
 
 
 def test_the_forms_of_the_admin(walk: Walk) -> None:

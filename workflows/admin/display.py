@@ -48,7 +48,7 @@ def pretty(value: Any) -> SafeString:
     text = json.dumps(secrets.mask(value), indent=2, ensure_ascii=False, default=str)
     if len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}\n… {len(text) - MOST_TEXT:,} more characters; the REST API has them all"
-    return format_html('<pre class="json">{}</pre>', text)
+    return format_html('<pre class="json" tabindex="0">{}</pre>', text)
 
 
 def short(value: Any, most: int = 80) -> str:
