@@ -112,6 +112,9 @@ def test_two_who_change_one_workflow_bring_it_together(
     assert labels(ann, workflow) == {"First": "Mine", "Second": "Middle", "Third": "Last"}
     mine.keyboard.press("Control+z")  # what was drawn here alone
     expect(steps(mine, "Third")).to_have_count(1)
+    mine.keyboard.press("Control+Shift+z")  # and both again
+    expect(steps(mine, "Last")).to_have_count(1)
+    saved(mine)
 
     # Who only looks is told, and goes on with it; who changes something meanwhile is told as well.
     theirs.evaluate("dispatchEvent(new Event('focus'))")
@@ -154,8 +157,9 @@ def test_a_reload_in_the_middle_of_it_loses_nothing_and_the_draft_can_be_let_go(
     saved(page)
     expect(steps(page, "Second")).to_have_count(1)
     until(lambda: draft_of(ann, workflow) is None, 20)
-    page.keyboard.press("Control+z")
-    expect(steps(page, "Changed")).to_have_count(1)
+    for combo, label in (("Control+z", "Changed"), ("Control+Shift+z", "Second"), ("Control+z", "Changed")):
+        page.keyboard.press(combo)
+        expect(steps(page, label)).to_have_count(1)
     assert ann.get(f"/workflows/{workflow}")["version"] == 1
 
 
