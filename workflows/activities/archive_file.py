@@ -67,7 +67,7 @@ def opened(path: str, context: ActivityContext) -> Iterator[ArchiveFile]:
         raise InvalidInput(f"reportPath: {printable(path)!r} is no regular file; archive one file at a time")
     with os.fdopen(descriptor, "rb") as stream:
         # A directory on the way may have become a link since it was looked at: what is open is what counts.
-        if not Territory.of(context).is_own(Path(os.readlink(f"/proc/self/fd/{stream.fileno()}"))):  # noqa: PTH115
+        if not Territory.of(context).holds(Path(os.readlink(f"/proc/self/fd/{stream.fileno()}"))):  # noqa: PTH115
             raise _not_found(path)
         if status.st_size > MOST_BYTES:
             raise LimitExceeded(f"reportPath: {printable(path)!r} is larger than {MOST_BYTES // 2**30} GiB")
@@ -84,7 +84,7 @@ def _located(path: str, context: ActivityContext) -> Path:
         if str(error).endswith("does not exist"):
             raise _not_found(path) from None
         raise
-    if not territory.is_own(resolved):
+    if not territory.holds(resolved):
         raise PermanentError(
             f"reportPath: {printable(path)!r} does not exist for this activity: it is outside the artifacts and the "
             "workspace of its execution"

@@ -59,7 +59,10 @@ class Resumption:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who is running; all ids are UUID text. ``visit`` counts the states the branch has entered, from 1."""
+    """Who is running; all ids are UUID text. ``visit`` counts the states the branch has entered, from 1.
+
+    ``reused`` are the executions whose outputs a rerun took over.
+    """
 
     execution: str
     customer: str
@@ -67,6 +70,7 @@ class Identity:
     state: str
     visit: int
     attempt: int
+    reused: tuple[str, ...] = ()
 
     @property
     def idempotency_key(self) -> str:
@@ -108,6 +112,12 @@ class ActivityContext:
     def artifacts(self) -> Path:
         """Where this execution keeps results meant to be read later (reports); made on first use."""
         return _private(self._home / "artifacts" / self.identity.execution)
+
+    @property
+    def reused_places(self) -> tuple[Path, ...]:
+        """Workspaces and artifacts of the executions whose outputs a rerun reuses: to be read, never written."""
+        kinds = ("workspaces", "artifacts")
+        return tuple(self._home / kind / execution for execution in self.identity.reused for kind in kinds)
 
     def log(self, level: LogLevel, message: str, **fields: Any) -> None:
         """Write one line to the execution's live log."""

@@ -167,7 +167,7 @@ def _checked_repository(path: Path, territory: Territory, field: str) -> tuple[P
     outside = [place for place in (git_directory, common) if not territory.admits(place)]
     if outside and not _is_linked_worktree(path, git_directory, common):
         raise PermanentError(f"{field}: {printable(str(path))!r} keeps its repository outside the allowed directories")
-    if territory.is_own(path):  # written by activities, so it may have been made to point anywhere
+    if territory.holds(path):  # written by activities, so it may have been made to point anywhere
         _refuse_borrowed_objects(path, common, territory, field)
     return (path, dot_git, git_directory, common)
 

@@ -1,4 +1,4 @@
-"""Which files an activity may touch: its execution's own directories and the configured repository roots.
+"""Which files an activity may touch: its execution's own directories, those a rerun reuses, and the repository roots.
 
 Refuses everything else, through symlinks too, and the directories of other executions (contract-activities 16.3).
 """
@@ -20,11 +20,12 @@ _INSTALLATION = tuple(
 
 @dataclass(frozen=True)
 class Territory:
-    """Directories, all resolved. ``own`` wins over ``closed``, and ``closed`` over ``shared``."""
+    """Directories, all resolved. ``own`` and ``reused`` win over ``closed``, and ``closed`` over ``shared``."""
 
     own: tuple[Path, ...]
     shared: tuple[Path, ...]
     closed: tuple[Path, ...]
+    reused: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, context: ActivityContext) -> "Territory":
@@ -34,15 +35,16 @@ class Territory:
             own=own,
             shared=tuple(Path(root).resolve() for root in settings.POIMEN_REPO_ROOTS),
             closed=(*(path.parent for path in own), *_INSTALLATION, Path(settings.POIMEN_ARCHIVES["root"]).resolve()),
+            reused=tuple(path.resolve() for path in context.reused_places),
         )
 
-    def is_own(self, resolved: Path) -> bool:
-        """Say whether a path, already resolved, is in the execution's own directories: what it may write."""
-        return _within(resolved, self.own)
+    def holds(self, resolved: Path) -> bool:
+        """Say whether a path, already resolved, is the execution's own, or of one whose outputs it reuses."""
+        return _within(resolved, (*self.own, *self.reused))
 
     def admits(self, resolved: Path) -> bool:
-        """Say whether a path, already resolved, may be touched."""
-        if self.is_own(resolved):
+        """Say whether a path, already resolved, may be read."""
+        if self.holds(resolved):
             return True
         return _within(resolved, self.shared) and not _within(resolved, self.closed)
 

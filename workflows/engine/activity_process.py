@@ -94,7 +94,7 @@ class Child:
         try:
             activity = registry.get(request["activity"])
             resumed = request["resumed"]
-            identity = Identity(**request["identity"])
+            identity = Identity(**request["identity"] | {"reused": tuple(request["identity"]["reused"])})
             driving.driven.set(identity)
             context = ActivityContext(
                 identity,

@@ -95,7 +95,9 @@ class Claims:
             if not rows:
                 return None
             came_along = rows[0]
-        *facts, checksum = came_along
+        *facts, rerun_of, checksum = came_along
+        if rerun_of is not None:
+            facts.append(tuple(row[0] for row in self._store.rows(statements.REUSED, (rerun_of,))))
         made = ExecutionFacts(self.program(checksum), *facts)
         with self._lock:
             if len(self._facts) >= _MOST_FACTS:

@@ -35,6 +35,7 @@ class ExecutionFacts:
     parent_branch: UUID | None
     parent_visit: int | None
     parent_attempt: int | None
+    reused: tuple[str, ...] = ()  # ids of the executions whose outputs it took over
 
 
 @dataclass(slots=True)
@@ -114,7 +115,7 @@ class Line:
         """Who is running, as activities see it."""
         if self._texts is None:
             self._texts = (str(self.execution.id), str(self.execution.customer), str(self.id))
-        return Identity(*self._texts, self.state, self.visit, self.attempt)
+        return Identity(*self._texts, self.state, self.visit, self.attempt, self.execution.reused)
 
     def successor(
         self, id: UUID, epoch: int, seq: int, name: str, index: int, item: Any, state: str, variables: dict[str, Any]

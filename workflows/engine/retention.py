@@ -22,9 +22,17 @@ BATCH = 200
 forgetting: list[Callable[[psycopg.Connection[Any]], None]] = []
 SCHEDULE_BATCH = 5000
 
+# What a rerun that has not ended reuses, be it through other reruns, stays: it reads those outputs and files.
 _OLD = """
+WITH RECURSIVE reused AS (
+    SELECT rerun_of_id AS id FROM workflows_execution WHERE ended_at IS NULL AND rerun_of_id IS NOT NULL
+    UNION
+    SELECT before.id FROM workflows_execution e JOIN reused ON e.id = reused.id
+    CROSS JOIN LATERAL (VALUES (e.rerun_of_id), (e.parent_id)) AS before(id) WHERE before.id IS NOT NULL
+)
 SELECT id FROM workflows_execution e WHERE ended_at < now() - %s * interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM workflows_execution p WHERE p.id = e.parent_id)
+    AND NOT EXISTS (SELECT 1 FROM reused WHERE reused.id = e.id)
 ORDER BY ended_at LIMIT %s
 """
 _OLD_SCHEDULE_RUNS = """

@@ -120,7 +120,8 @@ _BRANCH_COLUMNS = (
 BRANCH_COLUMN_COUNT = len(_BRANCH_COLUMNS)
 _FACT_COLUMNS = (
     "e.id, e.customer_id, e.workflow_id, e.workflow_version_id, e.name, e.inputs, COALESCE(e.started_at, now()), "
-    "e.priority, e.depth, e.created_by, e.parent_branch, e.parent_visit, e.parent_attempt, e.spec_id"
+    "e.priority, e.depth, e.created_by, e.parent_branch, e.parent_visit, e.parent_attempt, "
+    "CASE WHEN e.start_state <> '' THEN e.rerun_of_id END, e.spec_id"
 )
 TAKEN_COLUMNS = f"{', '.join(_BRANCH_COLUMNS)}, {_FACT_COLUMNS}"
 _WITH_FACTS = "LEFT JOIN workflows_execution e ON e.id = b.execution_id AND b.parent_id IS NULL AND b.seq = 0"
@@ -262,6 +263,16 @@ WITH limits AS (
 HAS_CUSTOMER_LIMITS = "SELECT EXISTS (SELECT 1 FROM workflows_customer WHERE max_running_branches IS NOT NULL)"
 
 EXECUTION_FACTS = f"SELECT {_FACT_COLUMNS} FROM workflows_execution e WHERE e.id = %s"
+
+# An execution whose outputs a rerun reuses, and those that it had itself reused.
+REUSED = """
+WITH RECURSIVE reused AS (
+    SELECT id, rerun_of_id, start_state, 1 AS number FROM workflows_execution WHERE id = %s
+    UNION ALL
+    SELECT e.id, e.rerun_of_id, e.start_state, number + 1
+    FROM reused r JOIN workflows_execution e ON e.id = r.rerun_of_id AND r.start_state <> '' WHERE number < 100
+) SELECT id::text FROM reused
+"""
 
 SPEC = "SELECT document FROM workflows_specdocument WHERE checksum = %s"
 
