@@ -171,6 +171,7 @@ def test_everything_can_be_reached_by_keyboard(page: Page, site: Site) -> None:
     page.keyboard.press("g")
     page.keyboard.press("e")
     expect(page).to_have_url(re.compile("/ui/executions$"))
+    page.wait_for_load_state()  # its keys
     page.keyboard.press("t")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.goto(f"/ui/executions/{run}")

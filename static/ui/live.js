@@ -1,11 +1,22 @@
 // Keeps the parts of a page that are marked data-live true: the page is fetched again and what changed is replaced.
-// Opened details stay open, with what they have loaded; focus stays where it is.
+// Opened details stay open, with what they have loaded; focus stays where it is. Nothing is replaced under a pressed
+// pointer: the click would go to nobody.
 
 const seen = new Map();
 let running = null;
 let again = false;
+let isPressed = false;
+let isHeldBack = false;
 
-const isBusy = () => document.querySelector("dialog[open], .menu[open]") !== null;
+const isBusy = () => isPressed || document.querySelector("dialog[open], .menu[open]") !== null;
+
+addEventListener("pointerdown", () => { isPressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(release), true);
+
+function release() {
+  isPressed = false;
+  if (isHeldBack) refresh();
+}
 
 export function refresh() {
   if (running) {
@@ -23,6 +34,7 @@ export function refresh() {
 }
 
 async function load() {
+  isHeldBack = false;
   let response;
   try {
     response = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
@@ -31,8 +43,12 @@ async function load() {
   }
   if (response?.redirected) location.reload(); // signed out: this leads to the sign-in and back
   if (!response?.ok) document.dispatchEvent(new CustomEvent("unrefreshed")); // the next call tries again
-  if (!response?.ok || response.redirected || isBusy()) return false;
+  if (!response?.ok || response.redirected) return false;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (isBusy()) {
+    isHeldBack = isPressed;
+    return false;
+  }
   for (const part of document.querySelectorAll("[data-live]")) {
     const replacement = fresh.getElementById(part.id);
     if (!replacement || seen.get(part.id) === replacement.innerHTML) continue;

@@ -107,12 +107,28 @@ function firstError(state: EditorState): number | null {
   return found;
 }
 
+// As the browser sees it: of a selection that was made a moment ago the editor may not know yet.
+function selected(view: EditorView): { from: number; to: number } {
+  const root = "getSelection" in view.root ? (view.root as Document) : document; // Chromium asks the shadow tree
+  const seen = root.getSelection();
+  if (!seen?.anchorNode || !seen.focusNode || !view.contentDOM.contains(seen.anchorNode))
+    return view.state.selection.main;
+  const ends = [view.posAtDOM(seen.anchorNode, seen.anchorOffset), view.posAtDOM(seen.focusNode, seen.focusOffset)];
+  return { from: Math.min(...ends), to: Math.max(...ends) };
+}
+
 // What is typed over a selection: left to the browser, it writes styles into the text, which the page's rules forbid.
 function replace(event: InputEvent, view: EditorView): boolean {
   const { data, inputType, isComposing } = event;
   const isTyped = (inputType === "insertText" || inputType === "insertReplacementText") && !isComposing;
-  if (!isTyped || !data || view.state.selection.main.empty || view.state.readOnly) return false;
-  view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+  const { from, to } = selected(view);
+  if (!isTyped || !data || from === to || view.state.readOnly) return false;
+  view.dispatch({
+    changes: { from, to, insert: data },
+    selection: { anchor: from + data.length },
+    userEvent: "input.type",
+    scrollIntoView: true,
+  });
   return true;
 }
 
