@@ -92,6 +92,26 @@ class Sketch:
         self.page.keyboard.press("Enter")
         expect(self.edge(source, target)).to_have_class(re.compile("selected"))
 
+    @property
+    def view(self) -> str:
+        """Which part of the drawing is seen, as the page places it."""
+        return self.page.locator(".react-flow__viewport").get_attribute("style") or ""
+
+    def fit(self) -> None:
+        """Let all of it be seen, and wait until nothing moves any more."""
+        self.leave()
+        self.page.evaluate("() => { window.seen = null; }")
+        self.page.keyboard.press("f")
+        self.page.wait_for_function(
+            """() => {
+                const { transform } = document.querySelector(".react-flow__viewport").style;
+                const isStill = window.seen === transform;
+                window.seen = transform;
+                return isStill;
+            }""",
+            polling=150,
+        )
+
     def leave(self) -> None:
         """Leave the field that is typed in, so that keys mean the canvas."""
         self.page.evaluate("() => document.activeElement?.blur()")

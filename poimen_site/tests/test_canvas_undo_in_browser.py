@@ -435,9 +435,12 @@ def draw(open_page: Callable[..., Page], site: Site) -> Callable[[], Sketch]:
 def taken_back(draw: Callable[[], Sketch], deeds: dict[str, Deed]) -> list[str]:
     """Do each, take it back, make it again, and take it back; returns what went otherwise."""
     sketch, wrong = draw(), []
-    before = sketch.drawn()
+    before, view = sketch.drawn(), sketch.view
     for name, deed in deeds.items():
         try:
+            if sketch.view != view:  # it followed to what was added
+                sketch.fit()
+                view = sketch.view
             deed(sketch)
             seen = [sketch.drawn()]
             for combo in ("Control+z", "Control+Shift+z", "Control+z"):

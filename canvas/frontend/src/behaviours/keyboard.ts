@@ -79,7 +79,7 @@ export function useKeyboard(deeds: Deeds): void {
       if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
       const combo = comboOf(event);
       if (combo === "mod+s") act(event, deeds.save);
-      if (event.defaultPrevented || isTyping(event.target)) return;
+      if (event.defaultPrevented || (isTyping(event.target) && combo !== "mod+enter")) return; // a field is left to run
       const deed = bound.get(combo);
       if (deed && !isOfTarget(event)) act(event, deed);
     }

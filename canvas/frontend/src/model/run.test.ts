@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fateOf, itemsOf, readAttempt, readStanding } from "./run";
+import { fateOf, filesIn, itemsOf, readAttempt, readStanding } from "./run";
 
 function attempt(state: string, status: string, more: object = {}) {
   const { branch = "b", index, ...rest } = { branch: "b", index: undefined, ...more };
@@ -78,4 +78,13 @@ test("what was taken over from an earlier run is told as that, until some of it 
   const again = attempt("a", "success", { id: 2, branch: "other" });
   expect(fates([kept, again]).get("a")).toMatchObject({ count: 2, isReused: false });
   expect(fates([kept], [{ state: "a", status: "running", visit: 1, attempt: 2 }]).get("a")?.isReused).toBe(false);
+});
+
+test("a report that an output names can be fetched, a text that only looks like a path is none", () => {
+  const id = "01a22c3b-53ef-764f-b6ea-e9b23dff7a92";
+  const output = { report: "/artifacts/x", reportPath: `/home/artifacts/${id}/sub/my report.html`, size: 3 };
+  expect(filesIn(output)).toEqual([
+    { name: "sub/my report.html", href: `/executions/${id}/artifacts/sub/my%20report.html` },
+  ]);
+  expect(filesIn(null)).toEqual([]);
 });

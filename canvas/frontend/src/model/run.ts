@@ -1,6 +1,6 @@
 // From the states of a run, as the server lists them, to how each node fares. Owns what attempts, items and fates are;
 // refuses to ask anybody.
-import { isObject, type JsonObject, objectOr, textOr } from "./json";
+import { isObject, type Json, type JsonObject, objectOr, textOr } from "./json";
 
 // One attempt that has ended.
 export interface Attempt {
@@ -213,4 +213,15 @@ function sumOf(items: Item[]): number | null {
 
 export function silent(status: "skipped" | "not run"): Fate {
   return { status, attempt: 1, count: 1, ended: 0, failed: 0, milliseconds: null, isReused: false };
+}
+
+const KEPT = /\/artifacts\/([0-9a-f-]{36})\/(.+)$/;
+
+// The files that an output names under one of its keys, as reports have them, and where REST answers them.
+export function filesIn(output: Json | undefined): { name: string; href: string }[] {
+  return Object.values(objectOr(output)).flatMap((value) => {
+    const [, execution, name] = typeof value === "string" && value.length < 4096 ? (KEPT.exec(value) ?? []) : [];
+    if (!execution || !name) return [];
+    return [{ name, href: `/executions/${execution}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}` }];
+  });
 }

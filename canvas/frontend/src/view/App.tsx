@@ -33,7 +33,7 @@ import { useSuggesting } from "../suggestions";
 import { closeLook, openHistory, useLook } from "../versions";
 import { FirstSentence } from "./describe/FirstSentence";
 import { Finder } from "./Finder";
-import { addAt, connectChosen, Flow, sizeWanted } from "./Flow";
+import { addAt, connectChosen, Flow, follow, sizeWanted } from "./Flow";
 import { Palette } from "./Palette";
 import { Panel } from "./Panel";
 import { Picker } from "./Picker";
@@ -179,12 +179,7 @@ function Workbench(): ReactElement {
         const taken = new Set(canvas.nodes.map((node, index) => `${placeOf(node, index).x} ${placeOf(node, index).y}`));
         while (taken.has(`${place.x} ${place.y}`)) place.y += SIZE.height + 36;
         addAt(wanted, place, before.key);
-        const box = surface.current?.getBoundingClientRect();
-        const corner = flow.flowToScreenPosition({ x: place.x + SIZE.width + 40, y: place.y + SIZE.height + 40 });
-        if (box && (corner.x > box.right || corner.y > box.bottom)) {
-          const [x, y] = [place.x + SIZE.width / 2, place.y + SIZE.height / 2];
-          void flow.setCenter(x, y, { zoom: flow.getZoom(), duration: 200 });
-        }
+        follow(flow, place);
       } else {
         const box = surface.current?.getBoundingClientRect();
         const middle = flow.screenToFlowPosition({

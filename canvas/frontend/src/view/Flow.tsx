@@ -77,6 +77,19 @@ export function addAt(wanted: Wanted, place: Point, from = "", isForwards = true
   if (wanted.kind === "note") rename(node.key);
 }
 
+// Lets the view follow to what was added, as far as it takes to see it.
+export function follow(flow: ReturnType<typeof useReactFlow>, place: Point): void {
+  const box = document.querySelector(".surface")?.getBoundingClientRect();
+  if (!box) return;
+  const first = flow.flowToScreenPosition({ x: place.x - 8, y: place.y - 8 });
+  const last = flow.flowToScreenPosition({ x: place.x + SIZE.width + 40, y: place.y + SIZE.height + 40 });
+  const beyond = (start: number, end: number, from: number, to: number) =>
+    end > to ? end - to : Math.min(0, start - from);
+  const [right, down] = [beyond(first.x, last.x, box.left, box.right), beyond(first.y, last.y, box.top, box.bottom)];
+  const { x, y, zoom } = flow.getViewport();
+  if (right || down) void flow.setViewport({ x: x - right, y: y - down, zoom }, { duration: 200 });
+}
+
 // The two chosen nodes, from the left one to the right one; one alone with what is found by name.
 export function connectChosen(): void {
   const { nodes } = editor.getState();

@@ -1,12 +1,13 @@
 // Where a connection was dropped, or something is to be added: pick, and it is there and connected. What suits that
 // end of the connection by its fields is listed first.
+import { useReactFlow } from "@xyflow/react";
 import { type ReactElement, useMemo, useState } from "react";
 import { useStoreWithEqualityFn } from "zustand/traditional";
 import { type Drop, endPicking, picking } from "../behaviours/picking";
 import type { Wanted } from "../model/changes";
 import { suits } from "../model/connecting";
 import { canvasNow, useEditor } from "../store";
-import { addAt } from "./Flow";
+import { addAt, follow } from "./Flow";
 import { Icon } from "./icons";
 import { type Entry, found, useEntries } from "./Palette";
 
@@ -17,6 +18,7 @@ export function Picker(): ReactElement | null {
 
 function Choice({ drop }: { drop: Drop }): ReactElement {
   const [text, setText] = useState("");
+  const flow = useReactFlow();
   const all = useEntries();
   const fitting = useFitting(all, drop);
   const isConnected = Boolean(drop.from || drop.edge);
@@ -35,6 +37,7 @@ function Choice({ drop }: { drop: Drop }): ReactElement {
   function pick(wanted: Wanted): void {
     addAt(wanted, drop.place, drop.from, drop.isForwards, drop.edge);
     endPicking();
+    follow(flow, drop.place);
   }
   return (
     <>

@@ -1,6 +1,7 @@
 // Everything that is wrong, in one list that leads to where it is.
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useEffect, useState } from "react";
 import { fixAll, fixable } from "../behaviours/fixing";
+import { isTyping } from "../behaviours/keyboard";
 import { choose, show, useEditor } from "../store";
 import { FixButton } from "./FixButton";
 import { Icon } from "./icons";
@@ -12,6 +13,13 @@ export function Problems({ onClose }: { onClose: () => void }): ReactElement {
   const mayEdit = useEditor((state) => state.mayEdit);
   const [isBusy, setBusy] = useState(false);
   const count = mayEdit ? fixable(problems).length : 0;
+  useEffect(() => {
+    function press({ key, target }: KeyboardEvent): void {
+      if (key === "Escape" && !isTyping(target) && !document.querySelector("dialog[open]")) onClose();
+    }
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [onClose]);
   return (
     <section className="problem-list" aria-label="Problems">
       <header>

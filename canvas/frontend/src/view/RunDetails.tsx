@@ -3,7 +3,7 @@
 import { type ReactElement, useEffect, useMemo, useState } from "react";
 import { runAgain, whyNotFrom } from "../behaviours/steering";
 import { type Json, type JsonObject, objectOr, textOr } from "../model/json";
-import { type Item, isOpen, isUnwell, listOf } from "../model/run";
+import { filesIn, type Item, isOpen, isUnwell, listOf } from "../model/run";
 import { isOver, rights, useRun } from "../run";
 import { request, requestList } from "../server/requests";
 import { Icon } from "./icons";
@@ -169,6 +169,11 @@ function Attempt({ attempt }: { attempt: JsonObject }): ReactElement {
         </p>
       )}
       {child && <a href={`/ui/executions/${child}#canvas`}>Its child run</a>}
+      {filesIn(attempt.output).map(({ name, href }) => (
+        <a key={href} href={href} download>
+          Download {name}
+        </a>
+      ))}
       <Value name="Input" value={attempt.input} />
       <Value name="Output" value={attempt.output} />
       {objectOr(attempt.error).details !== undefined && <Value name="Error in detail" value={attempt.error} />}
